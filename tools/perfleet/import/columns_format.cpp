@@ -2,9 +2,8 @@
 //
 // columns: a table of numbers (number_table.h). Each column is a series of single values.
 //
-// bernat: numbers, and lines of key=value as the module's "run" file prints them. A file may hold several runs: one
-// ends where a key comes again, or numbers come again after its line. An err that isn't 0 and a msg are a run that
-// failed.
+// bernat: numbers, and lines of key=value as the module's "run" file prints them. A file may hold several runs: a run
+// ends if a key is repeated, or if numbers follow its line. A nonzero err, or a msg, marks a failed run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +37,7 @@ Result<Done> add_series(NumberTable table, const ImportHints& hints, ImportedRun
     return Done{};
 }
 
-// key=value and key="several words", behind what a log may put before them.
+// key=value and key="several words", after what a log may print before them.
 std::optional<Settings> settings_of(std::string_view line) {
     const std::size_t first = line.find('=');
     if (first == std::string_view::npos || first == 0) {
@@ -68,7 +67,7 @@ std::optional<Settings> settings_of(std::string_view line) {
 
 bool is_settings(std::string_view line) { return settings_of(line).has_value(); }
 
-// One run of a file: its lines, and what the module said of it.
+// One run of a file: its lines, and the module's own report about it.
 struct RunPart {
     TextPart part;
     Settings reported;
@@ -114,7 +113,7 @@ Result<std::vector<RunPart>> parts_of(std::string_view text) {
     return parts;
 }
 
-// A figure of the module's line, and what its own rule gives of sorted values.
+// A figure in the module's line, with the module's rule for computing it from sorted values.
 struct FigureRule {
     const char* key;
     std::uint64_t (*of)(const std::vector<std::uint64_t>& sorted);
@@ -145,7 +144,7 @@ void check_reported(const Settings& reported, ImportedRun& run) {
     }
 }
 
-// What the module says went wrong.
+// The failure that the module reports, if any.
 std::optional<std::string> failure_of(const Settings& reported) {
     const auto message = reported.find("msg");
     const auto code = reported.find("err");
@@ -179,7 +178,7 @@ Result<std::vector<ImportedRun>> read_bernat(std::string_view text_untrusted, co
         if (parts.size() > 1) {
             run.labels["run"] = std::to_string(runs.size());
         }
-        // What the module said of itself, beside what is measured here.
+        // The module's own report, beside the figures that are computed here.
         for (const auto& [key, value] : part.reported) {
             run.labels["reported_" + key] = value;
         }

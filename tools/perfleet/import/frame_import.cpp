@@ -25,9 +25,9 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kImagesSizeBytesMax =
-    4 * limits::kImageSizeBytesMax;  // of those whose chunks stand among each other
+    4 * limits::kImageSizeBytesMax;  // of incomplete images, whose chunks are interleaved
 
-// The file's frames, whole ones only.
+// The complete frames of a file.
 class Frames {
 public:
     static Result<Frames> open(const std::string& path) {
@@ -35,7 +35,7 @@ public:
         return Frames{std::move(file)};
     }
 
-    // Empty at the end, which may be in the middle of a frame.
+    // Empty at the end of the file, which may be in the middle of a frame.
     Result<std::vector<std::byte>> next() {
         auto frame = file_->next();
         if (!frame.ok() && frame.error().code == ErrorCode::kTruncated) {
@@ -58,7 +58,7 @@ private:
 
 bool has_id(SessionId session) { return !session.is_none() && session != protocol::kSessionGivenAtImport; }
 
-// By its first frames, up to the first batch.
+// An id made from the first frames, up to the first batch.
 Result<SessionId> session_of_content(const std::string& path) {
     auto frames = PERFLEET_TRY(Frames::open(path));
     RunHash high{0x46696c656f664672};
@@ -78,7 +78,7 @@ Result<SessionId> session_of_content(const std::string& path) {
     return SessionId{high.value(), low.value()};
 }
 
-// The last moment that a file of frames names, by its session's clock. What can't be read says nothing.
+// The last time in a file of frames, by the session's clock. Unreadable frames are ignored.
 Result<Ticks> last_ticks_of(const std::string& path) {
     auto frames = PERFLEET_TRY(Frames::open(path));
     Decoder decoder;
@@ -99,7 +99,7 @@ Result<Ticks> last_ticks_of(const std::string& path) {
     }
 }
 
-// A target without a clock: its run ended when its file was written last.
+// For a target without a clock: its run ended when its file was last written.
 Result<Done> take_end_of_file(const std::string& path, UtcNs now, SessionRecord& record) {
     struct stat status {};
     const bool is_known = ::stat(path.c_str(), &status) == 0;
@@ -110,7 +110,7 @@ Result<Done> take_end_of_file(const std::string& path, UtcNs now, SessionRecord&
     return Done{};
 }
 
-// The session of one file on its way into the store.
+// The session of one file while it is stored.
 class FramesWriter {
 public:
     FramesWriter(std::string path, std::optional<SessionId> fresh_session, UtcNs now, Store& store,
@@ -149,7 +149,7 @@ private:
     [[nodiscard]] Result<Done> take(std::span<const std::byte> frame) {
         auto message = PERFLEET_TRY(decoder_.decode(frame));
         if (const auto* hello = std::get_if<HelloUntrusted>(&message)) {
-            return writer_.has_value() ? Done{} : take_hello(*hello);  // said again it says the same
+            return writer_.has_value() ? Done{} : take_hello(*hello);  // a repeated Hello says the same
         }
         if (!writer_.has_value()) {
             return Error{ErrorCode::kInvalid, "comes before its collector has said who it is"};
@@ -196,7 +196,7 @@ private:
             const auto seal = [&] {
                 return seal_of(batch.header, batch.series, batch.counts, batch.dropped, batch.clock_points);
             };
-            // Sealed anew for its session, but only what is as it was sealed: the rest is refused below.
+            // Sealed again for its session if the old seal is right; otherwise it is refused below.
             const bool is_whole = seal() == batch.seal;
             batch.header.session = writer_->record().session;
             batch.seal = is_whole ? seal() : batch.seal;
@@ -217,7 +217,7 @@ private:
         }
     }
 
-    // Chunks of several images stand among each other: each image is a peer's own.
+    // Chunks of several images are interleaved: each image counts as a peer of its own.
     [[nodiscard]] Result<Done> take_image(const ImageUntrusted& image) {
         PERFLEET_TRY(images_.next(image.build_id, store_, 0));
         auto taken = images_.take(image.build_id, image, 0);

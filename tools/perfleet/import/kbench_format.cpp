@@ -8,8 +8,8 @@
 //   <S lines of G integers>
 //   Done!
 //
-// Other lines (a boot loader's, a kernel's) are passed over. A file may hold several runs. A bare table of tests ×
-// groups is one run whose sizes the user names.
+// Other lines (a boot loader's, a kernel's) are skipped. A file may hold several runs. A bare table of tests × groups
+// is one run whose sizes the user gives.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct Parameters {
     std::optional<std::uint64_t> groups;
 };
 
-// What a line of a parameter begins with, and the run's label that keeps it.
+// The beginning of a parameter's line, and the run's label that keeps the value.
 struct ParameterRule {
     std::string_view begin;
     const char* label;
@@ -54,7 +54,7 @@ constexpr std::string_view kDone = "Done!";
 constexpr std::uint64_t kGroupsMax = 4'096;
 constexpr std::uint64_t kValuesMax = 1U << 22;
 
-// N of the groups; nothing where they go past 64 bits.
+// N of each group; nothing if they exceed 64 bits.
 std::optional<std::vector<std::uint64_t>> sizes_of(std::uint64_t initial, std::uint64_t delta, std::size_t groups) {
     std::vector<std::uint64_t> sizes{initial};
     while (sizes.size() < groups) {
@@ -67,7 +67,7 @@ std::optional<std::vector<std::uint64_t>> sizes_of(std::uint64_t initial, std::u
     return sizes;
 }
 
-// All parameters are known.
+// Needs all parameters.
 ImportedRun run_of(const Parameters& parameters, const std::vector<std::vector<std::uint64_t>>& table,
                    const ImportHints& hints) {
     ImportedRun run = new_run("kbench");
@@ -85,7 +85,7 @@ ImportedRun run_of(const Parameters& parameters, const std::vector<std::vector<s
     return run;
 }
 
-// --- what the program prints ---
+// --- the program's output ---
 
 class SerialReader {
 public:
@@ -104,7 +104,7 @@ public:
     }
 
 private:
-    // The run at hand.
+    // The current run.
     struct SerialRun {
         Parameters parameters;
         bool is_in_table = false;
@@ -176,7 +176,7 @@ private:
         return Done{};
     }
 
-    // Ends the table at hand, if there is one. Other lines inside it do no harm where no row is missing.
+    // Ends the current table, if any. Other lines inside it do no harm if no row is missing.
     void finish(bool is_done) {
         if (!run_.is_in_table) {
             return;
@@ -216,7 +216,7 @@ std::optional<std::uint64_t> size_in_name(const std::string& name) {
     return number_of<std::uint64_t>(std::string_view{name}.substr(first, last - first + 1));
 }
 
-// 0, 1, 2, … or 1, 2, 3, …
+// Whether values count up: 0, 1, 2, … or 1, 2, 3, …
 bool counts_tests(const std::vector<std::uint64_t>& values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (values[i] != values[0] + i) {
@@ -234,7 +234,7 @@ std::string list_of(const std::vector<std::uint64_t>& sizes) {
     return list + (sizes.size() > 8 ? ", …" : "");
 }
 
-// All columns in parts of the same size, those of the column with the most decimals.
+// Scales all columns to the unit of the column with the most decimals.
 Result<Done> share_unit(std::vector<NumberColumn>& columns) {
     const auto most = std::max_element(columns.begin(), columns.end(),
                                        [](const auto& a, const auto& b) { return a.unit.decimals < b.unit.decimals; });
@@ -256,7 +256,7 @@ Result<Done> share_unit(std::vector<NumberColumn>& columns) {
     return Done{};
 }
 
-// What a head says must be what the user says: as names, or as a first row of the sizes themselves.
+// Sizes in the table's head, as names or as a first row, must be those that the user gives.
 Result<Done> take_head(const std::vector<std::uint64_t>& sizes, NumberTable& read) {
     std::vector<std::uint64_t> named;
     bool is_first_row = read.columns[0].values.size() > 1;
@@ -292,7 +292,7 @@ Result<std::vector<ImportedRun>> read_bare_table(std::string_view text, const Im
                              "the file says its own test sizes; leave out --initial-test-size and --delta");
     }));
     auto read = PERFLEET_TRY(read_number_table({text, 1, is_end}));
-    // Of tests and groups it is said below what their head is.
+    // Messages about the head of tests and groups are made below.
     std::erase_if(read.warnings,
                   [](const std::string& warning) { return warning.find("looks like") != std::string::npos; });
     if (read.columns.size() > 1 && counts_tests(read.columns[0].values)) {

@@ -18,7 +18,7 @@ constexpr std::size_t kColumnsMax = 256;
 constexpr std::size_t kNumbersMax = 1U << 27;
 constexpr std::string_view kBlank = " \t";
 
-// What a comma between two digits means in this file.
+// The meaning of a comma between two digits in this file.
 enum class Comma : std::uint8_t { kSeparates, kGroups };
 
 bool is_quoted(std::string_view cell) { return cell.size() >= 2 && cell.front() == '"' && cell.back() == '"'; }
@@ -27,7 +27,7 @@ std::string_view unquoted(std::string_view cell) {
     return is_quoted(cell) ? without_space(cell.substr(1, cell.size() - 2)) : cell;
 }
 
-// At one character, which quotes protect; cells may be empty.
+// Splits at one character, except within quotes; cells may be empty.
 std::vector<std::string_view> split_at(std::string_view line, char separator) {
     std::vector<std::string_view> cells;
     std::size_t start = 0;
@@ -43,10 +43,10 @@ std::vector<std::string_view> split_at(std::string_view line, char separator) {
     return cells;
 }
 
-// At blanks, however many; what stands in brackets belongs to the word before it.
+// Splits at blanks, however many; text in brackets belongs to the word before it.
 std::vector<std::string_view> split_at_blanks(std::string_view line) {
     std::vector<std::string_view> cells;
-    std::size_t word = 0;  // where the last one begins
+    std::size_t word = 0;  // begin of the last word
     for (std::size_t at = line.find_first_not_of(kBlank); at != std::string_view::npos;) {
         std::size_t end = std::min(line.find_first_of(kBlank, at), line.size());
         if (!cells.empty() && (line[at] == '(' || line[at] == '[')) {
@@ -88,7 +88,7 @@ bool is_numbers(const std::vector<std::string_view>& cells) {
            std::any_of(cells.begin(), cells.end(), [](auto cell) { return !cell.empty(); });
 }
 
-// The first cell that is none.
+// Names the first cell that isn't a number.
 Error no_number(std::size_t line, const std::vector<std::string_view>& cells) {
     const auto cell = std::find_if_not(cells.begin(), cells.end(), is_number);
     return invalid(line, fault_in_words(DecimalFault::kNoNumber, cell == cells.end() ? "" : *cell));
@@ -97,7 +97,7 @@ Error no_number(std::size_t line, const std::vector<std::string_view>& cells) {
 // |---|---:| under the names of a table.
 bool is_rule(std::string_view line) { return line.find_first_not_of("-=|:+ \t") == std::string_view::npos; }
 
-// A '#' in a name is none.
+// A '#' within a name begins no comment.
 std::string_view without_comment(std::string_view line) {
     const std::string_view before = without_space(line.substr(0, line.find('#')));
     const bool is_comment = before.size() == line.size() || before.empty() ||
@@ -106,7 +106,7 @@ std::string_view without_comment(std::string_view line) {
     return is_comment ? before : line;
 }
 
-// Lines that hold something, without their comments.
+// Visits lines that aren't empty, without their comments.
 template <class Visit>
 Result<Done> each_filled_line(const TextPart& part, const Visit& visit) {
     const auto visit_filled = [&](const TextLine& line) -> Result<Done> {
@@ -118,22 +118,22 @@ Result<Done> each_filled_line(const TextPart& part, const Visit& visit) {
     return each_line(part.text, visit_filled, part.first_line);
 }
 
-// --- what commas mean ---
+// --- meaning of commas ---
 
 struct CommaSigns {
-    std::size_t line = 0;  // the first that can be read both ways
+    std::size_t line = 0;  // the first line that can be read both ways
     std::string_view text;
-    std::size_t pieces = 0;  // of that line, if commas separate
-    bool separates = false;  // some line makes sense in one way only
+    std::size_t pieces = 0;  // cells of that line, if commas separate
+    bool separates = false;  // some line makes sense in only one way
     bool groups = false;
-    bool has_single = false;     // a line of one number below a thousand: no comma in it
-    std::size_t name_count = 0;  // of the last line before it that isn't of numbers
+    bool has_single = false;     // has a line of one number below a thousand, thus without a comma
+    std::size_t name_count = 0;  // cells of the last line before it that has no numbers
 };
 
 void look_at(const TextLine& line, CommaSigns& signs) {
     const std::string_view text = line.text;
     if (text.find_first_of(";|") != std::string_view::npos) {
-        return;  // commas inside cells are judged there
+        return;  // commas inside such cells are judged there
     }
     if (text.find(',') == std::string_view::npos) {
         signs.has_single = signs.has_single || (text.size() <= 3 && is_number(text));
@@ -180,7 +180,7 @@ Result<Comma> comma_of(const TextPart& part) {
 
 // --- names and units ---
 
-// A unit, and how files call it.
+// A unit, and its spellings in files.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kUnits{{
     {"s", "s,sec,seconds"},
     {"ms", "ms,msec"},
@@ -204,7 +204,7 @@ std::optional<std::string> known_unit(std::string_view text) {
     return std::nullopt;
 }
 
-// In brackets any unit, behind _ and / a known one.
+// Any unit in brackets, a known one after _ or /.
 void name_column(std::string_view cell, NumberColumn& column) {
     const std::size_t bracket = cell.find_last_of("([");
     if (bracket != std::string_view::npos && !cell.empty() && (cell.back() == ')' || cell.back() == ']')) {
@@ -227,7 +227,7 @@ void name_column(std::string_view cell, NumberColumn& column) {
     }
 }
 
-// What programs write where they have no value. No column is called so.
+// Spellings of missing values. No column has such a name.
 bool is_missing_value(std::string_view cell) {
     constexpr std::array<std::string_view, 8> kWords{"na", "n/a", "nan", "null", "none", "nil", "inf", "infinity"};
     std::string word{cell.starts_with('-') ? cell.substr(1) : cell};
@@ -286,7 +286,7 @@ public:
         return Done{};
     }
 
-    // Once every line was taken: now it is known how many decimals each column has.
+    // Called after all lines were taken, when each column's decimals are known.
     Result<Done> fill(const TextLine& line) {
         if (first_row_ == 0 || line.number < first_row_) {
             return Done{};
@@ -357,7 +357,7 @@ private:
                            [](const NumberColumn& column) { return !column.name.empty(); });
     }
 
-    // "1 2 3" over rows of values far greater.
+    // A row "1 2 3" above rows of far larger values.
     [[nodiscard]] bool looks_like_names() const {
         const auto& columns = table_.columns;
         if (columns.size() < 2 || columns[0].values.size() < 3) {
@@ -383,7 +383,7 @@ private:
     std::size_t name_lines_ = 0;
     std::size_t name_line_ = 0;
     std::size_t passed_over_ = 0;             // the first of them
-    std::vector<std::size_t> decimals_line_;  // a column's line with the most decimals
+    std::vector<std::size_t> decimals_line_;  // for each column, its line with the most decimals
     std::size_t first_row_ = 0;
     std::size_t empty_cells_ = 0;
     std::size_t value_count_ = 0;

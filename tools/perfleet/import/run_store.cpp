@@ -63,7 +63,7 @@ public:
         if (PERFLEET_TRY(destination.has_ended(record.target, record.session))) {
             return StoredRun{record.session, 0, true};
         }
-        // All of it lies in the hour that it is said to be of.
+        // Its rows must all lie in the hour of its time.
         const auto writer = PERFLEET_TRY(destination.begin(std::move(record), std::max(utc_now(), place_.time)));
         SealedRows rows{*writer};
         rows.begin_epoch(Ticks{first_ticks_});
@@ -94,7 +94,7 @@ private:
         return run_.clock ? run_.clock->ticks_per_second : kTicksPerSecond;
     }
 
-    // The run begins at its first tick and ends behind its last one.
+    // The run begins at its first tick and ends after its last one.
     void find_times() {
         first_ticks_ = ~0ULL;
         for (const ImportedSeries& series : run_.series) {
@@ -107,12 +107,12 @@ private:
         ticks_ += ticks_ == ~0ULL ? 0 : 1;
     }
 
-    // The last moment there is, where the run goes on beyond it.
+    // The largest possible time, if the run goes beyond it.
     [[nodiscard]] UtcNs end_time() const {
         const long double duration_ns = static_cast<long double>(ticks_ - first_ticks_) * kTicksPerSecond /
                                         static_cast<long double>(ticks_per_second());
         constexpr auto kTimeMax = std::numeric_limits<std::int64_t>::max();
-        // Two's complement: right for starts before 1970, too, of which the room is more than a signed number holds.
+        // Two's complement: also right before 1970, where the remaining range exceeds a signed number.
         const std::uint64_t start = static_cast<std::uint64_t>(place_.time.value);
         const std::uint64_t room_ns = static_cast<std::uint64_t>(kTimeMax) - start;
         return UtcNs{duration_ns < static_cast<long double>(room_ns)
@@ -120,7 +120,7 @@ private:
                          : kTimeMax};
     }
 
-    // What a collector says of itself.
+    // Labels that a collector sets itself.
     [[nodiscard]] SessionRecord describe_session() const {
         SessionRecord record;
         record.session = {hash_of(run_, place_, 0x5265636f72646564), hash_of(run_, place_, 0x496d706f72746564)};
@@ -157,7 +157,7 @@ private:
     const ImportedRun& run_;
     const ImportPlace& place_;
     std::uint64_t first_ticks_ = 0;
-    std::uint64_t ticks_ = 0;  // of the next row, or of the run's end when it has a clock
+    std::uint64_t ticks_ = 0;  // of the next row, or of the run's end if it has a clock
 };
 
 }  // namespace

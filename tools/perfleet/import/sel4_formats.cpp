@@ -1,4 +1,4 @@
-// What a seL4 kernel logged, as bytes of memory: kernel entries, tracepoints, utilisation.
+// Logs of a seL4 kernel, as bytes of memory: kernel entries, tracepoints, utilisation.
 #include <fmt/format.h>
 
 #include <map>
@@ -18,7 +18,7 @@ using enum ColumnId;
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
 
-// What every log's description says of its kernel. Errors: kUsage names the option.
+// Kernel properties that every log's description needs. Errors: kUsage names the option.
 Result<sel4::LogDescription> describe_kernel(const ImportHints& hints, bool needs_architecture) {
     sel4::LogDescription description;
     description.architecture_name = hints.architecture;
@@ -43,7 +43,7 @@ Result<std::uint64_t> index_of(const ImportHints& hints) {
     return *hints.log_index;
 }
 
-// The bytes of so many records.
+// The bytes of `count` records.
 Result<std::span<const std::byte>> records_of(std::string_view bytes, std::uint64_t count, std::size_t size_bytes) {
     if (bytes.size() / size_bytes < count) {
         return invalid(
@@ -62,7 +62,7 @@ ImportedRun new_kernel_run(const std::string& format, const ImportHints& hints) 
     return run;
 }
 
-// Moments without a duration, one a line: rows of a tracepoint whose value is 0.
+// Timestamps without a duration, one a line: rows of a tracepoint with value 0.
 Result<ImportedSeries> read_points(const std::string& event, std::string_view text) {
     ImportedSeries series;
     series.kind = Kind::kTracepoint;
@@ -145,7 +145,7 @@ Result<std::vector<ImportedRun>> read_sel4_tracepoints(std::string_view bytes_un
         PERFLEET_TRY(records_of(bytes_untrusted, fill.record_count, sel4::tracepoint_size_bytes(word)));
     std::vector<ImportedRun> runs{new_kernel_run("sel4-tracepoints", hints)};
     ImportedRun& run = runs[0];
-    // Tracepoints have no time: their place in the log is their order.
+    // Tracepoints have no time: they are ordered by their place in the log.
     run.clock = ImportedClock{"place in the log"};
     std::map<std::uint64_t, std::vector<std::vector<std::uint64_t>>> by_id;
     sel4::TracepointReader reader{word, *hints.tracepoint_count, records};
@@ -157,7 +157,7 @@ Result<std::vector<ImportedRun>> read_sel4_tracepoints(std::string_view bytes_un
     }
     description.is_saturated = fill.is_saturated;
     if (fill.lost != 0 || reader.quarantined_count() != 0) {
-        // Nobody knows whose they were.
+        // Their tracepoint is unknown.
         ImportedSeries& others = run.series.emplace_back(new_series(Kind::kTracepoint, hints, ""));
         others.event = "tracepoints of unknown id";
         others.format = sel4::format_description(description);

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// `first_line`: of the text in its file.
+// `first_line`: where the text begins in its file.
 Result<Json> parse(std::string_view text, std::size_t first_line) {
     try {
         return Json::parse(text);
@@ -32,9 +32,9 @@ Result<Json> parse(std::string_view text, std::size_t first_line) {
 
 constexpr std::size_t kValueColumn = place_in_row<Kind::kTracepoint, ColumnId::kValue>();
 constexpr std::string_view kRawResults = "Raw results";
-constexpr std::size_t kOutputsMax = 1'024;  // of one log
+constexpr std::size_t kOutputsMax = 1'024;  // in one log
 
-// What sel4bench reckons of each result; everything else says which result it is.
+// Figures that sel4bench computes for each result; all other keys identify the result.
 bool is_figure(std::string_view key) {
     constexpr std::array<std::string_view, 11> kFigures{"Min",          "Max",     "Mean",     "Stddev",
                                                         "Variance",     "Mode",    "Median",   "1st quantile",
@@ -45,7 +45,7 @@ bool is_figure(std::string_view key) {
 std::string name_of(const std::string& benchmark, const Json& result) {
     std::string name = benchmark;
     const auto add = [&](const std::string& part) { name += (name.empty() ? "" : " / ") + part; };
-    // Words first: they stand for themselves.
+    // Words first: they need no key.
     for (const auto& [key, value] : result.items()) {
         if (!is_figure(key) && value.is_string()) {
             add(value.get<std::string>());
@@ -59,7 +59,7 @@ std::string name_of(const std::string& benchmark, const Json& result) {
     return name.empty() ? "result" : name;
 }
 
-// Of a file that was cut or edited: the raw results are not those that sel4bench looked at.
+// For files that were cut or edited: checks sel4bench's figures against the raw results.
 void check_figures(const Json& result, const ImportedSeries& series, std::uint64_t count, ImportedRun& run) {
     const auto check = [&](const char* key, std::uint64_t seen) {
         const auto said = result.find(key);
@@ -77,8 +77,8 @@ void check_figures(const Json& result, const ImportedSeries& series, std::uint64
     }
 }
 
-// One entry of a benchmark's "Results". Nothing when it has no raw results: sel4bench leaves them out unless it was
-// built to print them, and of what it sums up while it measures ("early processing").
+// One entry of a benchmark's "Results". Nothing without raw results: sel4bench omits them unless built to print them,
+// and omits those that it only sums up while measuring ("early processing").
 Result<std::optional<ImportedSeries>> series_of(const std::string& benchmark, const Json& result,
                                                 const ImportHints& hints, ImportedRun& run) {
     if (!result.is_object()) {
@@ -117,7 +117,7 @@ Result<std::optional<ImportedSeries>> series_of(const std::string& benchmark, co
     return std::optional{std::move(series)};
 }
 
-// From a console's output, what stands between sel4bench's marks; without marks all of it.
+// From a console's output, the text between sel4bench's marks; without marks all of it.
 struct JsonPart {
     std::string_view text;
     std::size_t first_line = 1;

@@ -12,9 +12,9 @@
 //     ]
 //   }
 //
-// A console has other lines, too, before, between and behind; a log may hold several dumps; the kernel doesn't escape
-// names, so that a thread called a"b makes no valid JSON. So lines are read, not JSON, unless each dump is valid JSON
-// (as other programs lay it out), whatever stands around it.
+// A console prints other lines before, between and after; a log may hold several dumps; the kernel doesn't escape
+// names, so that a thread called a"b makes invalid JSON. So lines are read instead of JSON, unless each dump is valid
+// JSON (as other programs format it), whatever surrounds it.
 #include <fmt/format.h>
 
 #include <array>
@@ -59,7 +59,7 @@ std::optional<std::uint64_t> counter(std::string_view text) {
     return magnitude ? std::optional{0 - *magnitude} : std::nullopt;
 }
 
-// "KEY":VALUE, with what the console put around it taken off.
+// "KEY":VALUE, without what the console added around it.
 struct DumpedLine {
     std::string_view key;
     std::string_view value;
@@ -133,7 +133,7 @@ void take_object(const Json& object, std::string_view prefix, DumpedFigures& fig
     }
 }
 
-// One dump as valid JSON, laid out anyhow.
+// One dump as valid JSON, in any layout.
 Result<std::vector<DumpedWindow>> read_json(const Json& json) {
     std::vector<DumpedWindow> windows;
     for (const Json& dump : json.is_array() ? json : Json::array({json})) {
@@ -155,7 +155,7 @@ Result<std::vector<DumpedWindow>> read_json(const Json& json) {
     return windows;
 }
 
-// The dumps among other text, if each is valid JSON; nothing otherwise. It begins at a brace before a total.
+// The dumps among other text, if each is valid JSON; otherwise nothing. A dump begins at a brace before a total.
 std::optional<Json> dumps_among(std::string_view text) {
     constexpr std::string_view kBlank = " \t\r\n";
     Json dumps = Json::array();
@@ -198,7 +198,7 @@ Result<ImportedRun> run_of(const DumpedWindow& window, const ImportHints& hints)
     description.architecture = sel4::architecture_of(hints.architecture);
     description.version = hints.kernel_version;
     if (description.architecture && sel4::word_size_of(*description.architecture) == sel4::WordSize::k32) {
-        // It prints words.
+        // The kernel prints words.
         description.counter_bits = 32;
     }
     bool has_idle = false;

@@ -24,7 +24,7 @@ std::optional<std::uint32_t> EventFinder::event_of(const RecordBytes& record) co
         return 0;
     }
     const auto id = record_id(record, recording_.events.front());
-    if (!id || *id == 0) {  // side-band records that perf makes itself are of no event
+    if (!id || *id == 0) {  // side-band records that perf synthesizes have no event
         return 0;
     }
     return event_of_id(*id);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kNoProcess = 0xffff'ffff;  // of the kernel
 constexpr std::size_t kTypeAt = place_in_row<Kind::kRecord, ColumnId::kRecordType>();
 
-// Those of a process, which end with it.
+// Types of records about a process, which end with it.
 bool is_of_process(std::uint64_t type) {
     switch (type) {
         case static_cast<std::uint32_t>(perf::RecordType::kMmap):  // of data
@@ -23,8 +23,8 @@ bool is_of_process(std::uint64_t type) {
     }
 }
 
-// What such records say holds on until another one says otherwise: what processes have mapped, names of kernel code and
-// of cgroups.
+// Such records stay valid until another one replaces them: data mappings of processes, names of kernel code and of
+// cgroups.
 bool is_lasting(std::uint32_t type) {
     switch (type) {
         case static_cast<std::uint32_t>(perf::RecordType::kKsymbol):
@@ -90,7 +90,7 @@ void KeptRecords::note_exec(std::uint32_t pid) {
     }
 }
 
-// What holds on no longer: its process has ended, or runs another program, with other mappings.
+// Drops records that are no longer valid: their process has ended, or runs another program with other mappings.
 void KeptRecords::drop_ended(ProcessTable& processes) {
     std::erase_if(lasting_, [&](const Held& held) {
         const auto type = held.integers[kTypeAt] & ~std::uint64_t{record_types::kAgain} & 0xffff'ffff;

@@ -30,9 +30,9 @@ using perf::RecordType;
 constexpr std::uint32_t kAuxtrace = 71;
 constexpr std::uint32_t kEventUpdate = 78;
 constexpr std::uint32_t kKernelTypeLast = 63;             // records of the kernel come before those of perf
-constexpr std::uint64_t kFileTimeStepNs = 1'000'000'000;  // at most, of file systems
-constexpr std::uint64_t kAheadMaxNs = std::uint64_t{86'400} * 1'000'000'000;  // more isn't a clock that goes before
-// Of perf's own records: of no meaning for rows.
+constexpr std::uint64_t kFileTimeStepNs = 1'000'000'000;  // at most, in file systems
+constexpr std::uint64_t kAheadMaxNs = std::uint64_t{86'400} * 1'000'000'000;  // a larger difference isn't a fast clock
+// Records of perf itself that have no meaning for rows.
 constexpr bool is_without_rows(std::uint32_t type) {
     switch (type) {
         case 65:  // EVENT_TYPE
@@ -76,7 +76,7 @@ public:
         recording_->name_events();
         auto record = PERFLEET_TRY(describe_session());
         if (is_shifted(record) && PERFLEET_TRY(destination_.has_ended(record.target, record.session))) {
-            imported_.session = record.session;  // it came with other times, for now was earlier
+            imported_.session = record.session;  // imported earlier, thus with earlier times
             imported_.target_name = record.target_name;
             imported_.batches_there = 1;
             return std::move(imported_);
@@ -88,7 +88,7 @@ public:
     }
 
 private:
-    // Of a pipe: what it describes in records of its own; and when the recording began and ended.
+    // Reads ahead in a pipe: the records that describe it, and the times of its beginning and end.
     void look_ahead() {
         RecordStreams streams{file_, parts_, header_};
         std::unique_ptr<EventFinder> events;
@@ -103,7 +103,7 @@ private:
                                                    ": a record of type " + std::to_string(record->type) +
                                                    " that describes the recording; passed over");
                 }
-                events = nullptr;  // what it knows of ids may be old
+                events = nullptr;  // its knowledge of ids may be outdated
                 continue;
             }
             if (recording_->events.empty()) {
@@ -119,7 +119,7 @@ private:
         }
     }
 
-    // False: it breaks its format. A file has these in its sections.
+    // Takes a describing record, which a file has in its sections instead. False: the record is malformed.
     bool take_description(RecordSource& source, const RecordBytes& record) {
         const auto body = body_of(record);
         ByteCursor cursor{body, header_.is_foreign};
@@ -134,7 +134,7 @@ private:
             }
             case static_cast<std::uint32_t>(RecordType::kHeaderTracingData): {
                 const std::uint64_t size = cursor.u32();
-                if (!cursor.rest().empty()) {  // older ones of simpleperf have it in the record
+                if (!cursor.rest().empty()) {  // older simpleperf versions have it inside the record
                     return recording_->take_tracing_data(cursor.rest());
                 }
                 if (size > RecordedSession::kSectionSizeBytesMax) {
@@ -161,7 +161,7 @@ private:
         }
     }
 
-    // The moment at which the recording began.
+    // The time at which the recording began.
     [[nodiscard]] ClockPoint start_point() const {
         const std::uint64_t first = recording_->first_ns;
         if (options_.start) {
@@ -179,7 +179,7 @@ private:
         return {Ticks{first}, utc_at({Ticks{last}, end}, first), last - first};
     }
 
-    // What simpleperf says of device and app.
+    // Adds what simpleperf records about device and app.
     void add_meta_labels(SessionRecord& record) const {
         for (const char* const key : {"simpleperf_version", "product_props", "android_version", "android_build_type",
                                       "app_package_name", "app_type"}) {
@@ -194,7 +194,7 @@ private:
         std::sort(record.labels.begin(), record.labels.end());
     }
 
-    // Its clock was ahead: its times depend on when it is imported.
+    // The recording's clock was ahead: its times depend on the time of import.
     [[nodiscard]] bool is_shifted(const SessionRecord& record) const {
         return recording_->clock_pair && !options_.start && record.start_point.uncertainty_ns > 0;
     }
@@ -213,7 +213,7 @@ private:
         record.labels = options_.labels;
         add_meta_labels(record);
         record.start_point = start_point();
-        // Of its own clock, wherever that goes before.
+        // By its own clock, even if that is ahead.
         const std::int64_t shift_ns =
             is_shifted(record) ? static_cast<std::int64_t>(record.start_point.uncertainty_ns) : 0;
         record.session = session_id_of(file_, UtcNs{record.start_point.utc_ns.value + shift_ns});
@@ -254,7 +254,7 @@ private:
         const std::int64_t now_max = options_.now.value + static_cast<std::int64_t>(kFileTimeStepNs);
         RecordOrder order;
         const auto take = [&](const RecordBytes& record, std::uint64_t time) {
-            if (utc_at(start, time).value > now_max) {  // nothing was recorded in the future
+            if (utc_at(start, time).value > now_max) {  // a recording has no times in the future
                 ++future_count_;
                 replay.count_malformed();
             } else {
@@ -265,7 +265,7 @@ private:
         while (const auto record = streams.next(&events)) {
             RecordSource& source = streams.source();
             if (record->type == static_cast<std::uint32_t>(RecordType::kFinishedRound)) {
-                if (!streams.is_merged()) {  // else it is a round of one file alone
+                if (!streams.is_merged()) {  // else it is a round of one file only
                     order.finish_round(take);
                     report_progress(streams);
                 }

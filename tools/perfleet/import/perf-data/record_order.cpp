@@ -15,7 +15,7 @@ void RecordOrder::add(const RecordBytes& record, std::uint64_t time) {
 
 void RecordOrder::sort() {
     if (!is_sorted_) {
-        // Runs of a CPU are in order already, and of one time the first in the file comes first.
+        // Each CPU's records are already sorted; of equal times the first in the file comes first.
         std::stable_sort(entries_.begin(), entries_.end(),
                          [](const Entry& a, const Entry& b) { return a.time < b.time; });
         is_sorted_ = true;
@@ -27,7 +27,7 @@ void RecordOrder::keep_from(std::size_t first) {
         return;
     }
     entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(first));
-    // As they came, so that each moves to the front without touching those behind it.
+    // In file order, so that each moves to the front without touching those after it.
     std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.at < b.at; });
     std::size_t end = 0;
     for (Entry& entry : entries_) {

@@ -28,7 +28,7 @@ constexpr std::uint32_t kStackNodesMax = limits::kStackNodesMax;
 constexpr std::uint32_t kKernelPid = 0xffff'ffff;
 constexpr std::size_t kGroupCountsMax = 1U << 16U;
 
-// Where the kinds of machine have the registers that unwinding needs, by their bits in sample_regs_user.
+// For each architecture, the bits in sample_regs_user of the registers that unwinding needs.
 struct RegisterBits {
     unsigned fp, sp, pc, lr, rbx;
 };
@@ -41,7 +41,7 @@ std::optional<UnwindMachine> machine_of(std::string_view architecture) {
                                        : std::nullopt;
 }
 
-// Empty: it wasn't recorded.
+// Empty: the register wasn't recorded.
 std::optional<std::uint64_t> register_at(const SampleRecord& sample, std::uint64_t mask, unsigned bit) {
     if (bit >= 64 || (mask >> bit & 1U) == 0) {
         return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<std::uint64_t> register_at(const SampleRecord& sample, std::uint64
     return at < sample.registers.size() ? std::optional{sample.registers[at]} : std::nullopt;
 }
 
-// The context of an address that stands outside a call chain.
+// The context of an address outside a call chain.
 std::uint64_t context_of(std::uint16_t misc, std::uint64_t address) {
     constexpr std::uint16_t kGuestFirst = 4;
     constexpr auto kGuest = static_cast<std::uint64_t>(-2048);
@@ -61,12 +61,12 @@ std::uint64_t context_of(std::uint16_t misc, std::uint64_t address) {
     return mode >= kGuestFirst ? kGuest : mode == 3 ? perf::context::kHypervisor : perf::context::kUser;
 }
 
-// Where an export takes an address of this context for one in the kernel.
+// Whether an export takes an address of this context for one in the kernel.
 bool is_in_kernel(std::uint64_t context, std::uint64_t address, const KernelImages& kernel) {
     return address >> 63U != 0 || (context == perf::context::kKernel && kernel.find(address).has_value());
 }
 
-// Whether the frames of a call chain say it word by word: kernel and user, a marker where they meet, nothing too deep.
+// Whether the frames alone reproduce the call chain's words: kernel and user, a marker between them, not too deep.
 bool is_said_by_frames(std::span<const std::uint64_t> words, const KernelImages& kernel) {
     std::uint64_t context = 0;
     std::size_t frame_count = 0;
@@ -90,15 +90,15 @@ std::string_view chars_of(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Fields of samples that neither a column nor SampleRest has, as perf_event_attr.sample_type has them. What READ counts
-// is in the weights of rows; copied stacks are unwound.
+// Bits of perf_event_attr.sample_type that neither a column nor SampleRest keeps. READ counts are in the weights of
+// rows; copied stacks are unwound.
 constexpr std::uint64_t kFieldsNotKept =
     ~(perf::kTailFields | perf::sample_type::kIp | perf::sample_type::kTid | perf::sample_type::kTime |
       perf::sample_type::kAddr | perf::sample_type::kRead | perf::sample_type::kCallchain | perf::sample_type::kId |
       perf::sample_type::kCpu | perf::sample_type::kPeriod | perf::sample_type::kStreamId | perf::sample_type::kRaw |
       perf::sample_type::kIdentifier);
 
-// Of fields that have a name and aren't kept; "bit 25" of one that has none yet.
+// Name of a field that isn't kept; "bit 25" for one without a name yet.
 std::string sample_field_name(unsigned bit) {
     switch (std::uint64_t{1} << bit) {
         case perf::sample_type::kStackUser: return "STACK_USER";
@@ -232,7 +232,7 @@ void RecordReplay::take_sample(const RecordBytes& record) {
         append_sample(state, *sample, stack, sample->period);
         return;
     }
-    // What each event has counted since the last sample that says so.
+    // Each event's count since the last sample with its READ value.
     for (const SampleRecord::Value& value : sample->values) {
         const auto index = value.id == 0 ? event_index : events_.event_of_id(value.id);
         if (!index || (group_counts_.size() >= kGroupCountsMax && !group_counts_.contains(value.id))) {
@@ -363,7 +363,7 @@ std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record,
     count(UnwindEnd::kDepth, CountName::kFramesTruncated);
     is_unwound_to_limit_ = unwound_.end == UnwindEnd::kDepth;
     is_unwound_ = true;
-    // The user's part of the chain is what was unwound.
+    // The unwound frames replace the chain's user part.
     words_.erase(std::find(words_.begin(), words_.end(), perf::context::kUser), words_.end());
     words_.push_back(perf::context::kUser);
     words_.insert(words_.end(), unwound_.addresses.begin(), unwound_.addresses.begin() + unwound_.count);
@@ -424,7 +424,7 @@ void RecordReplay::take_side_band(const RecordBytes& record) {
     }
 }
 
-// A record that has no row of its own.
+// Keeps a record that has no row of its own.
 void RecordReplay::keep_record(const RecordBytes& record, const RecordTrailer& trailer, std::uint32_t event) {
     const RecordLayout& layout = recording_.events[event];
     if (!KeptRecords::is_kept_whole(record.type) || layout.is_foreign || kept_.is_full()) {
@@ -462,7 +462,7 @@ void RecordReplay::take_task(const TaskRecord& task, const RecordBytes& record, 
         row.op = TaskOp::kFork;
         processes_.fork(row.pid, row.tid, row.parent_pid, row.parent_tid);
         if ((record.misc & perf::misc::kForkExec) != 0 && row.pid != row.parent_pid) {
-            processes_.set_mappings(row.pid, {});  // perf says so of programs that ran before it
+            processes_.set_mappings(row.pid, {});  // perf reports such mappings of programs that ran before it
         }
     } else {
         row.op = TaskOp::kExit;
@@ -485,7 +485,7 @@ void RecordReplay::take_throttle(std::uint64_t id, bool is_start, const RecordTr
 
 void RecordReplay::take_mapping(MapRecord map, std::uint16_t misc, TaskRow& row) {
     map.path = map.path.substr(0, limits::kStringSizeBytesMax);
-    map.protection = map.protection == 0 ? PROT_EXEC : map.protection;  // of MMAP
+    map.protection = map.protection == 0 ? PROT_EXEC : map.protection;  // MMAP has none
     if ((map.protection & PROT_EXEC) == 0 || map.size == 0 || map.size > ~map.address) {
         return;
     }
@@ -514,7 +514,7 @@ void RecordReplay::take_mapping(MapRecord map, std::uint16_t misc, TaskRow& row)
     }
 }
 
-// perf tells a loss twice: where it happened, and at the end for each event in all.
+// perf reports a loss twice: where it happened, and at the end as a total of each event.
 void RecordReplay::take_lost(const LostRecord& lost, bool is_total, TaskRow& row) {
     const auto event = states_.size() == 1 ? std::optional{0U} : events_.event_of_id(lost.id);
     if (is_total) {
@@ -601,7 +601,7 @@ void RecordReplay::sweep_images() {
     unwinder_.forget_images();
 }
 
-// Branches lead to modules that no frame is in.
+// Branches lead to modules that contain no frame.
 void RecordReplay::define_modules() {
     if (has_branches_) {
         images_.kernel().each_index([&](ImageIndex index) {

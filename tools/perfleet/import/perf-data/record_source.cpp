@@ -14,7 +14,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kMagic2 = 0x32454c4946524550;  // "PERFILE2"
-constexpr std::uint64_t kMagic1 = 0x454c494646524550;  // "PERFFILE", of the first files
+constexpr std::uint64_t kMagic1 = 0x454c494646524550;  // "PERFFILE", of the first versions
 constexpr std::uint64_t kPipeHeaderSizeBytes = 16;
 constexpr std::uint64_t kFileHeaderSizeBytes = 104;
 constexpr unsigned kFeaturesMax = 256;
@@ -32,7 +32,7 @@ std::optional<bool> is_foreign_magic(std::span<const std::byte> bytes) {
     return swapped == kMagic2 || swapped == kMagic1 ? std::optional{true} : std::nullopt;
 }
 
-// 256 bits, in words of 64; old kernels of the other byte order had words of 32.
+// 256 bits in words of 64; old kernels of the other byte order used words of 32.
 std::vector<unsigned> feature_numbers(std::span<const std::byte> bytes, bool is_foreign) {
     const auto read = [&](bool in_halves) {
         std::vector<unsigned> numbers;
@@ -104,7 +104,7 @@ Result<PerfDataHeader> read_perf_data_header(const FileBytes& file) {
     for (const unsigned number : numbers) {
         const PerfDataHeader::Section section{entry.u64(), entry.u64()};
         if (entry.failed()) {
-            break;  // the records were cut short, or never finished
+            break;  // the records were cut short, or the file was never finished
         }
         header.features.emplace_back(number, section);
     }
@@ -118,7 +118,7 @@ struct RecordSource::Decompression {
 RecordSource::RecordSource(FileBytes& file, const PerfDataHeader& header)
     : file_{file}, header_{header}, end_{header.records.offset + header.records.size_bytes} {
     file_.seek(header.records.offset);
-    // A recording that wasn't ended has its records up to the file's end.
+    // An unfinished recording has records up to the file's end.
     if (!header.is_pipe && header.records.size_bytes == 0) {
         end_ = file.size_bytes();
     }
@@ -233,7 +233,7 @@ std::optional<RecordBytes> RecordSource::next_decompressed() {
         return std::nullopt;
     }
     if (rest.size() < size_bytes) {
-        return std::nullopt;  // the next compressed record has its rest
+        return std::nullopt;  // continued in the next compressed record
     }
     record.bytes = rest.first(size_bytes);
     plain_at_ += size_bytes;

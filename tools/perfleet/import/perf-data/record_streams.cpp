@@ -6,7 +6,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint32_t kTypeOfKernelLast = 63;  // perf's own records behind it have no time
+constexpr std::uint32_t kTypeOfKernelLast = 63;  // perf's own records, above this, have no time
 
 }  // namespace
 
@@ -21,7 +21,7 @@ RecordStreams::RecordStreams(FileBytes& file, std::span<FileBytes> parts, const 
     add(file, header);
     for (FileBytes& part : parts) {
         if (part.size_bytes() != 0) {
-            add(part, part_header_);  // up to the file's end
+            add(part, part_header_);  // its records reach to the file's end
         }
     }
 }

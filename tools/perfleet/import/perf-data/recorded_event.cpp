@@ -14,11 +14,11 @@
 namespace perfleet {
 namespace {
 
-// Widths of perf_event_attr's fields, in bytes; what is behind them is words of 8.
+// Widths of perf_event_attr's fields, in bytes; later fields are words of 8.
 constexpr std::array kFieldSizes{4U, 4U, 8U, 8U, 8U, 8U, 8U, 4U, 4U, 8U, 8U, 8U, 8U, 4U, 4U, 8U, 4U, 2U, 2U, 4U, 4U};
 constexpr std::size_t kFlagsAt = 40;
 
-// C's bit-fields begin at the other end of a byte on machines of the other byte order.
+// C's bit-fields begin at the other end of a byte on machines with the other byte order.
 std::byte reversed_bits(std::byte byte) {
     auto value = static_cast<unsigned>(byte);
     value = ((value & 0xf0U) >> 4U) | ((value & 0x0fU) << 4U);
@@ -78,7 +78,7 @@ std::optional<RecordedEvent> read_attr(std::span<const std::byte> attr, bool is_
     event.has_trailers = event.is(attr_flags::kSampleIdAll);
     event.is_foreign = is_foreign;
     cursor.skip(8 + 8);
-    // From here on younger than the oldest files.
+    // The oldest files lack the fields from here on.
     cursor.skip(8);
     event.branch_sample_type = cursor.u64();
     event.sample_regs_user = cursor.u64();
@@ -100,7 +100,7 @@ std::string name_of_attr(const RecordedEvent& event) {
             default: name = "type-" + std::to_string(event.type) + hex("-", event.config); break;
         }
     }
-    // As perf has them: what is excluded, precision, and guests where they differ from what those two imply.
+    // perf's modifiers: exclusions, precision, and guests where they differ from what those two imply.
     const auto precise = static_cast<unsigned>(event.flags >> attr_flags::kPreciseShift & 3U);
     const bool is_excluding = event.is(attr_flags::kExcludeKernel) || event.is(attr_flags::kExcludeUser) ||
                               event.is(attr_flags::kExcludeHypervisor);

@@ -16,7 +16,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kBuildIdSizeBytes = 20;
-constexpr std::uint32_t kListMax = 1U << 16;  // of systems, formats, words
+constexpr std::uint32_t kListMax = 1U << 16;  // systems, formats, words
 
 std::string feature_name(unsigned number) { return "feature " + std::to_string(number); }
 
@@ -98,7 +98,7 @@ bool RecordedSession::take_attr(std::span<const std::byte> body) {
 }
 
 bool RecordedSession::take_event_update(std::span<const std::byte> body) {
-    enum : std::uint64_t { kUnit, kScale, kName };  // others say CPUs, which samples don't need
+    enum : std::uint64_t { kUnit, kScale, kName };  // others list CPUs, which samples don't need
     ByteCursor cursor{body, is_foreign_};
     const std::uint64_t what = cursor.u64();
     const std::uint64_t id = cursor.u64();
@@ -129,7 +129,7 @@ bool RecordedSession::take_build_id(std::uint16_t misc, std::span<const std::byt
     if (cursor.failed() || path.empty()) {
         return false;
     }
-    // The length was padding before.
+    // Older versions have padding in place of the length.
     const bool has_size = (misc & perf::misc::kBuildIdSize) != 0;
     const std::size_t size =
         has_size ? std::min(std::to_integer<std::size_t>(size_and_padding[0]), kBuildIdSizeBytes) : kBuildIdSizeBytes;
@@ -184,7 +184,7 @@ bool RecordedSession::take_event_descriptions(std::span<const std::byte> section
 bool RecordedSession::take_groups(std::span<const std::byte> section) {
     ByteCursor cursor{section, is_foreign_};
     const std::uint32_t count = cursor.u32();
-    std::size_t next = 0;  // groups are told in the order of events
+    std::size_t next = 0;  // groups are listed in the order of events
     for (std::uint32_t i = 0; i < count && !cursor.failed(); ++i) {
         (void)cursor.sized_text();
         const std::size_t leader = cursor.u32();
@@ -293,7 +293,7 @@ void RecordedSession::name_events_of_meta_info() {
         std::from_chars(line.data() + type_at + 1, line.data() + config_at, type);
         std::from_chars(line.data() + config_at + 1, line.data() + line.size(), config);
         for (RecordedEvent& event : events) {
-            // Others have perf's names.
+            // Other events get perf's names.
             if (event.name.empty() && event.type == perf::kTypeTracepoint && event.type == type &&
                 event.config == config) {
                 event.name = line.substr(0, std::min(type_at, limits::kStringSizeBytesMax));
@@ -306,7 +306,7 @@ bool RecordedSession::take_feature(unsigned number, std::span<const std::byte> s
     using perf::Feature;
     ByteCursor cursor{section, is_foreign_};
     const auto text = [&cursor] {
-        // Hosts are shown; what is longer isn't one.
+        // Hosts are shown; longer text isn't a host.
         constexpr std::size_t kTextMax = 256;
         return std::string{cursor.sized_text().substr(0, kTextMax)};
     };

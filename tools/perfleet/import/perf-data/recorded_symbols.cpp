@@ -125,7 +125,7 @@ bool take_simpleperf_files(std::span<const std::byte> section, bool is_foreign, 
         if (file.failed()) {
             return false;
         }
-        // Older ones don't say it: there the least address is that of the file's beginning.
+        // Older versions lack the offset: their least address is that of the file's beginning.
         read.offset_of_least = has_addresses(type) && file.rest().size() >= sizeof(std::uint64_t) ? file.u64() : 0;
         add(symbols, std::move(path), type, std::move(read));
     }

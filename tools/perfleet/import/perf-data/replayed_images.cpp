@@ -28,14 +28,14 @@ namespace {
 constexpr std::string_view kVdso = "[vdso]";
 constexpr std::string_view kKernel = "[kernel.kallsyms]";
 constexpr std::size_t kKallsymsSizeBytesMax = 256U << 20;
-constexpr std::size_t kModulesMax = 4'096;  // frames in those beyond are kept by their addresses
-constexpr unsigned kKernelsMax = 4;         // mappings of kernels, for each of which symbols are looked for
+constexpr std::size_t kModulesMax = 4'096;  // frames in further modules are kept by address
+constexpr unsigned kKernelsMax = 4;         // kernel mappings whose symbols are searched for
 
 ImageContentId content_from(std::string_view build_id) {
     return ImageContentId::from(std::as_bytes(std::span{build_id}), false);
 }
 
-// Where the text of /proc/kallsyms has a symbol; 0: it hasn't.
+// The address of a symbol in /proc/kallsyms; 0: not found.
 std::uint64_t address_in(std::string_view kallsyms, std::string_view name) {
     const std::string line_end = " " + std::string{name} + "\n";
     const std::size_t found = kallsyms.find(line_end);
@@ -55,7 +55,7 @@ FileDescriptor open_to_read(const std::string& path) {
     return FileDescriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
 }
 
-// Of a regular file.
+// Status of a regular file.
 std::optional<struct stat> status_of(const FileDescriptor& file) {
     struct stat status {};
     return file && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) ? std::optional{status} : std::nullopt;
@@ -88,7 +88,7 @@ ImageContentId ReplayedImages::content_of(const MapRecord& mapping) {
     return content;
 }
 
-// An image without a build-id gets a hash of its functions in place of one, by which the store finds them.
+// An image without a build-id gets a hash of its functions instead, by which the store finds them.
 void ReplayedImages::keep_recorded_symbols(std::string_view path, std::uint64_t kernel_start, ImageContentId& content) {
     const auto recorded = recording_.symbols.find(path);
     if (recorded == recording_.symbols.end()) {
@@ -108,7 +108,7 @@ void ReplayedImages::keep_recorded_symbols(std::string_view path, std::uint64_t 
                                   std::move(text));
 }
 
-// perf tells the build-ids of files that have samples of their own, not of those that are in call chains alone.
+// perf records build-ids of files with samples of their own, not of files that occur only in call chains.
 ImageContentId ReplayedImages::content_of_own_file(const MapRecord& mapping) const {
     if (!is_own_host_ || mapping.inode == 0 || !mapping.path.starts_with('/')) {
         return {};
@@ -119,7 +119,7 @@ ImageContentId ReplayedImages::content_of_own_file(const MapRecord& mapping) con
         !S_ISREG(status.stx_mode) || status.stx_ino != mapping.inode) {
         return {};
     }
-    // A hard link changes the inode, too: perf itself puts one of each sampled file into its cache.
+    // A hard link also changes the ctime: perf itself links each sampled file into its cache.
     const bool is_linked = status.stx_nlink > 1 && (status.stx_mask & STATX_BTIME) != 0;
     const struct statx_timestamp& made = is_linked ? status.stx_btime : status.stx_ctime;
     for (const struct statx_timestamp& time : {made, status.stx_mtime}) {
@@ -153,8 +153,8 @@ std::optional<ImageIndex> ReplayedImages::image_of(const MapRecord& mapping) {
     return index;
 }
 
-// "[kernel.kallsyms]_text" at the address in file_offset: by that symbol perf relates the kernel of the recording to
-// the symbols that it finds.
+// "[kernel.kallsyms]_text" at the address in file_offset: perf finds the offset between the recorded kernel and its
+// symbols by that symbol.
 void ReplayedImages::add_kernel(const MapRecord& mapping) {
     const std::string_view path = mapping.path;
     const bool is_kernel = path.starts_with("[kernel.") && path.find(']') != std::string_view::npos;
@@ -197,8 +197,8 @@ void ReplayedImages::add_kernel(const MapRecord& mapping) {
     kernel_.intern(table_);
 }
 
-// Where no build-id is told: that of the running kernel, if it lies at the address of the recorded one, which differs
-// from one start of a machine to the next.
+// Without a recorded build-id: uses the running kernel's if it is at the recorded kernel's address, which changes with
+// every boot.
 bool ReplayedImages::is_own_kernel(std::string_view reference_symbol, std::uint64_t reference_address) const {
     utsname system{};
     ::uname(&system);

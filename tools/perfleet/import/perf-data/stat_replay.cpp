@@ -21,7 +21,7 @@ std::optional<std::uint64_t> StatReplay::round_time_ns(const RecordBytes& record
         return std::nullopt;
     }
     ByteCursor cursor = cursor_of(record, is_foreign);
-    cursor.skip(sizeof(std::uint64_t));  // an interval's or the last
+    cursor.skip(sizeof(std::uint64_t));  // type: an interval's end or the last
     const std::uint64_t time_ns = cursor.u64();
     return cursor.failed() ? std::nullopt : std::optional{time_ns};
 }
@@ -38,7 +38,7 @@ bool StatReplay::take(const RecordBytes& record) {
             break;
         }
         case perf::kCpuMapRecord:
-        case perf::kStatConfigRecord: break;  // readings say the same
+        case perf::kStatConfigRecord: break;  // the readings themselves say the same
         default: return false;
     }
     if (!is_good) {

@@ -40,23 +40,23 @@ constexpr std::size_t kCommentsSizeBytesMax = 16U << 10;  // with each image
 
 constexpr std::uint64_t kRowsOfSampleMax = 1'000'000;
 constexpr std::size_t kMappingsMax = limits::kImagesMax / 4;
-constexpr std::int64_t kPidMax = 1 << 22;    // Linux has no greater one
+constexpr std::int64_t kPidMax = 1 << 22;    // Linux has no larger pid
 constexpr std::uint64_t kSoftwareDummy = 9;  // PERF_COUNT_SW_DUMMY
 constexpr std::string_view kCountUnit = "count";
 
-// Values that are one event.
+// Values that form one event.
 struct EventValues {
     std::string name;
     std::string unit;
-    std::optional<std::size_t> count;   // which value counts
-    std::optional<std::size_t> weight;  // which one weighs; empty: each that is counted weighs 1
+    std::optional<std::size_t> count;   // index of the value that counts
+    std::optional<std::size_t> weight;  // index of the value that is the weight; empty: each counted one weighs 1
 };
 
 std::string unit_from(std::string_view unit) {
     return unit == "nanoseconds" ? "ns" : unit == "microseconds" ? "us" : std::string{unit.empty() ? kCountUnit : unit};
 }
 
-// `samples`, or `EVENT:samples` as perfleet writes it of several events.
+// `samples`, or `EVENT:samples` as perfleet writes if there are several events.
 std::optional<std::string_view> counted_event(const PprofProfile::ValueType& type) {
     constexpr std::string_view kSamples = "samples";
     if (type.unit != kCountUnit || !type.type.ends_with(kSamples)) {
@@ -153,12 +153,12 @@ private:
         std::uint32_t location = 0;
         std::uint32_t line = 0;
     };
-    // What a mapping, or what lies outside all of them, became.
+    // The images made for a mapping, or for all that lies outside mappings.
     struct Made {
-        std::optional<ImageIndex> named;  // with symbols of the profile's functions
-        std::optional<ImageIndex> file;   // of locations without functions
+        std::optional<ImageIndex> named;  // has symbols for the profile's functions
+        std::optional<ImageIndex> file;   // has the locations without functions
         std::string content;              // of `named`
-        std::vector<LineNumber> lines;    // with functions, as the profile has them
+        std::vector<LineNumber> lines;    // with functions, in the profile's order
         std::string symbols;
         KeptSources sources;
     };
@@ -225,7 +225,7 @@ private:
         }
     }
 
-    // Each line of a location gets offsets of its own, those of a function side by side, so that one symbol covers
+    // Gives each line of a location its own offsets, those of one function side by side, so that one symbol covers
     // them.
     void place_lines(Made& made, const PprofProfile::Mapping& mapping) {
         made.sources.build_id = printable(mapping.build_id);
@@ -257,12 +257,12 @@ private:
             place_offsets_[made.lines[i].location][made.lines[i].line] = offset;
         }
         if (!made.lines.empty()) {
-            add_symbol(made.symbols, offset, "[end]");  // the last symbol of all reaches no further than two pages
+            add_symbol(made.symbols, offset, "[end]");  // the last symbol covers at most two pages
         }
         made.lines = {};
     }
 
-    // What the profile says of itself.
+    // Keeps the profile's comments and settings.
     void keep_notes(KeptSources& sources) {
         std::size_t size_bytes = 0;
         long_comment_count_ = 0;
@@ -340,7 +340,7 @@ private:
         StackNumber stack = stack_of(sample);
         const std::uint64_t epoch = epoch_count_;
         const std::uint32_t tid = thread_of(sample);
-        if (epoch_count_ != epoch) {  // its name had no room in the one before
+        if (epoch_count_ != epoch) {  // it didn't fit into the epoch before
             stack = stack_of(sample);
         }
         for (std::size_t i = 0; i < events_.size(); ++i) {
@@ -359,7 +359,7 @@ private:
                 cut_stack_count_ += rows;
             }
             for (std::uint64_t row = 0; row < rows; ++row) {
-                // Of the sum all rows have their part, to the last unit.
+                // The sum is divided among all rows exactly.
                 const std::uint64_t own = !events_[i].weight ? count / rows + (row < count % rows ? 1 : 0)
                                                              : weight / rows + (row < weight % rows ? 1 : 0);
                 const auto integers = row_of<Kind::kSample>(column<kPid>(tid), column<kTid>(tid),
@@ -390,7 +390,7 @@ private:
         return definitions_->stack(frames_, kStart);
     }
 
-    // Threads have numbers where the profile has none, and each set of labels has a thread of its own.
+    // Threads without a number in the profile get one; each set of labels has its own thread.
     std::uint32_t thread_of(const PprofProfile::Sample& sample) {
         std::string name;
         std::uint32_t tid = 0;
@@ -403,7 +403,7 @@ private:
             }
             labels_.push_back({label.key, label.text, label.unit, label.number});
         }
-        // What an export writes of its own accord needs no row.
+        // Labels that an export writes anyway need no row.
         const bool is_usual = labels_.empty() || (labels_.size() == 1 && labels_.front().key == "comm");
         std::string labels = is_usual ? std::string{} : encode_labels(labels_);
         if (labels.size() > limits::kRawBytesMax) {
@@ -463,17 +463,17 @@ private:
     std::vector<Made> made_;  // by mapping
     ImageTable images_;
     std::optional<EpochDefinitions> definitions_;
-    std::vector<ResolvedFrame> frames_;  // of the sample at hand
+    std::vector<ResolvedFrame> frames_;  // of the current sample
     SealedRows* rows_ = nullptr;
     std::vector<std::vector<std::uint64_t>> place_offsets_;  // of the lines of each location
-    // By the number that the profile has, name and labels.
+    // By the profile's thread number, name and labels.
     std::map<std::tuple<std::uint32_t, std::string, std::string>, std::uint32_t> threads_;
     std::set<std::uint32_t> tids_;
-    std::set<std::uint32_t> present_;  // in the epoch
+    std::set<std::uint32_t> present_;  // in the current epoch
     std::uint64_t epoch_count_ = 0;
     std::uint32_t next_tid_ = 1;
     std::vector<SampleLabel> labels_;
-    std::uint64_t cut_frame_count_ = 0;  // of the sample at hand
+    std::uint64_t cut_frame_count_ = 0;  // of the current sample
     std::uint64_t cut_stack_count_ = 0;
     std::uint64_t long_label_count_ = 0;
     std::uint64_t long_comment_count_ = 0;

@@ -25,7 +25,7 @@ struct OtherWireType : protozero::exception {
     [[nodiscard]] const char* what() const noexcept override { return "a field of another type than its number has"; }
 };
 
-// The library takes the type of a field on trust: a value that is read as another one ends elsewhere than skip() does.
+// The library trusts a field's type: reading a value as another type ends elsewhere than skip() does.
 template <class Field>
 class Message : private protozero::pbf_message<Field> {
     using Base = protozero::pbf_message<Field>;
@@ -89,7 +89,7 @@ Result<std::string> inflated(std::span<const std::byte> packed) {
 
 }  // namespace
 
-// Twice through the message: numbers may be used before what they stand for is read.
+// Reads the message twice: numbers may be used before their definitions.
 class PprofProfile::Reader {
 public:
     explicit Reader(PprofProfile& profile) : profile_{profile} {}
@@ -109,7 +109,7 @@ private:
         }
     }
 
-    // Strings, and which numbers there are.
+    // Takes strings, and the ids that are defined.
     void take_definition(Message<pprof::Profile>& field) {
         switch (field.tag()) {
             case pprof::Profile::kStringTable: strings_.push_back(view_of(field.get_view())); break;
@@ -306,7 +306,7 @@ private:
     Numbers mappings_;
     Numbers locations_;
     Numbers functions_;
-    std::size_t mapping_ = 0;  // the first stands for none
+    std::size_t mapping_ = 0;  // index 0 stands for no mapping
     std::size_t location_ = 0;
     std::size_t function_ = 0;
 };

@@ -19,9 +19,9 @@
 namespace perfleet {
 namespace {
 
-constexpr unsigned kDiskPartLeft = 20;  // a twentieth of a disk stays free
+constexpr unsigned kDiskPartLeft = 20;  // the divisor: a twentieth of a disk stays free
 
-// Ctrl-C is for the program that writes into the pipe: it says what else it has to say, and ends.
+// Ctrl-C is for the program that writes into the pipe: it prints what it has left, and ends.
 class IgnoredInterrupt {
 public:
     explicit IgnoredInterrupt(bool is_ignored) : is_ignored_{is_ignored} {
@@ -95,7 +95,7 @@ Result<FileBytes> FileBytes::open(const std::string& path, std::size_t buffer_si
         const IgnoredInterrupt interrupt{is_input && S_ISFIFO(status.st_mode)};
         fd = PERFLEET_TRY(copy_to_temporary(fd, path, check));
         if (is_input) {
-            (void)::dup2(fd.get(), STDIN_FILENO);  // who asks again reads the copy
+            (void)::dup2(fd.get(), STDIN_FILENO);  // whoever opens "-" again reads the copy
         }
         if (::fstat(fd.get(), &status) != 0) {
             return error_from_errno(errno, path);

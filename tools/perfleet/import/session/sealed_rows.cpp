@@ -11,7 +11,7 @@
 namespace perfleet {
 namespace {
 
-// Each batch is taken at once: room for one, which closes early where it is larger, and for what is skipped at the end.
+// Each batch is taken at once: the ring holds one, which closes early if too large, and skipped space at the end.
 constexpr std::size_t kRingSizeBytes = 2U << 20;
 constexpr std::uint64_t kTickNs = 1'000'000'000;
 
@@ -34,7 +34,7 @@ SealedRows::SealedRows(SessionWriter& writer)
       batches_{{ring_memory_.get(), kRingSizeBytes}},
       losses_{losses_memory_},
       builder_{values_, bytes_, limits::kBatchRowsMax},
-      // Batches close when they are full: their times are long over.
+      // Batches close only when they are full: their times are long past.
       sealer_{{writer.record().session, limits::kBatchRowsMax, ~0ULL, nullptr}, builder_, counts_, batches_, losses_} {}
 
 void SealedRows::append(const RowView& row) {
