@@ -1,4 +1,4 @@
-// completion: a script for a shell, made of the options that this program has.
+// completion: a script for a shell, generated from this program's options.
 #include "daemon/command-line/completion.h"
 
 #include <memory>

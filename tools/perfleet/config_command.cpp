@@ -1,4 +1,4 @@
-// config: the settings that hold, of each program that is installed beside this one.
+// config: the effective settings of each program that is installed beside this one.
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -26,14 +26,14 @@ struct ConfigOptions {
     bool is_of_services = false;
 };
 
-// That of its service, which only the unit names: it isn't a default of a daemon. Empty where there is none.
+// The file that the program's systemd unit names (no daemon reads it by default); empty if there is none.
 std::string service_file_of(const std::string& program) {
     const std::string file = "/etc/perfleet/" + program + ".toml";
     std::error_code error;
     return program != kPrograms.front() && std::filesystem::exists(file, error) ? file : "";
 }
 
-// Its exit status; its output goes where this program's goes.
+// Runs the program with this process's output; returns its exit status.
 Result<int> run_program(const std::string& path, const std::string& config_file, const char* option) {
     std::vector<const char*> arguments{path.c_str()};
     if (!config_file.empty()) {
@@ -55,7 +55,7 @@ Result<int> run_program(const std::string& path, const std::string& config_file,
     return WIFEXITED(status) ? WEXITSTATUS(status) : kExitFailure;
 }
 
-// The settings or the faults of one program: as somebody at a shell starts it, and as its service does.
+// Shows or checks one program's settings: as started from a shell, and as its service starts it.
 Result<int> run_for(const std::string& path, const std::string& program, const ConfigOptions& options) {
     const std::string service_file = service_file_of(program);
     const char* const option = options.is_check ? "--check-config" : "--show-config";

@@ -32,7 +32,7 @@ struct KeygenOptions {
 constexpr mode_t kSecretMode = 0600;
 constexpr mode_t kPublicMode = 0644;
 
-// A new file with these rights from its first moment. Errors: kConflict when there is one.
+// Creates a file that has these rights from the start. Errors: kConflict if it exists.
 Result<Done> write_new_file(const std::string& path, const std::string& text, mode_t mode) {
     const FileDescriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)};
     if (!file) {
@@ -53,7 +53,7 @@ Result<Done> write_new_file(const std::string& path, const std::string& text, mo
     return Done{};
 }
 
-// What goes into the public file, checked as its reader will.
+// The content of the public file, checked as its reader will check it.
 Result<std::string> public_text_of(const KeygenOptions& options, const SecretKey& key) {
     const auto public_key = decode_public_key(key.public_text);
     Enrolment enrolment{options.name, target_id_of(options.name), public_key.value_or(PublicKey{}), {}};

@@ -19,12 +19,12 @@
 #include "tools/perfleet/shell/invocation.h"
 #include "tools/perfleet/shell/terminal.h"
 
-constexpr unsigned kLibraryThreads = 1;  // for looking up names, and more of RocksDB's, which says so itself
+constexpr unsigned kLibraryThreads = 1;  // looks up names; RocksDB starts more, and reports them itself
 
 namespace perfleet {
 namespace {
 
-// What a command ends with: output that nobody got is no success.
+// The exit status: a failure if the output could not be written.
 int with_output_written(int status) {
     std::cout.flush();
     const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
@@ -34,8 +34,8 @@ int with_output_written(int status) {
     return report_error(Error{ErrorCode::kIo, "standard output: not all of it could be written"});
 }
 
-// $HOME, else what the system's list of users says; empty where neither names a folder. Users of services often have
-// the root folder, or one that isn't there.
+// $HOME, else the home folder in the user database; empty if neither names a folder. Service users often have the root
+// folder, or one that doesn't exist.
 std::string home_folder() {
     if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
         return home;
@@ -47,7 +47,7 @@ std::string home_folder() {
     return is_there && folder != "/" ? folder : "";
 }
 
-// "help" and "version", which many type, in the words of options: "help sessions name" is "sessions name --help".
+// Turns the words "help" and "version", which many type, into options: "help sessions name" is "sessions name --help".
 std::vector<const char*> with_help_as_option(int argument_count, char** arguments) {
     std::vector<const char*> words{arguments, arguments + argument_count};
     const std::string first = argument_count > 1 ? words[1] : "";

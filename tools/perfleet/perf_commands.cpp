@@ -90,7 +90,7 @@ constexpr PerfOption kAnnotate[]{
     {"-s", true, "the function is an argument: perfleet annotate FUNCTION"},
 };
 
-// `-g none` is what top's table is.
+// top's table is the same as with `-g none`.
 void add_call_graph_option(CLI::App& top) {
     for (const char* const name : {"-g", "--call-graph"}) {
         add_options(top, {{std::string{name} + " GRAPH",

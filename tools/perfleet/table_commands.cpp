@@ -1,5 +1,5 @@
-// targets, sessions, losses, top, tree, counters, tracepoints, latency, kernel-entries, utilisation: a question, a
-// table.
+// targets, sessions, losses, top, tree, counters, tracepoints, latency, kernel-entries, utilisation: a query whose
+// answer is a table.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -42,13 +42,13 @@ struct TableOptions {
     [[nodiscard]] bool has(const char* name) const { return query.values.contains(name); }
 };
 
-// The values of a histogram or a heat map.
+// The number of values in a histogram or a heat map.
 std::uint64_t value_count(const Answer& answer, bool is_heat_map) {
     const HeatMap map = is_heat_map ? heat_map_of(answer) : HeatMap{};
     return is_heat_map ? map.count : answer.rows.empty() ? 0 : std::get<std::uint64_t>(answer.rows.back()[3]);
 }
 
-// As a figure; a second question gives its title and marks.
+// Writes the answer as a figure; a second query gives its title and marks.
 Result<Done> write_figure(const Answer& answer, const TableOptions& options) {
     TableOptions plain = options;
     for (const char* name : {"histogram", "heat-map", "bucket"}) {
@@ -135,7 +135,7 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
     add_options(*command, output_rows(options->printing));
     add_options(*command, {{"--watch SECONDS", options->watch_s, "show it again every so many seconds, until Ctrl-C",
                             is_between(kWatchIntervalSMin, kWatchIntervalSMax)}});
-    if (text.is_report) {  // what its table is anyway
+    if (text.is_report) {  // the table has all this anyway
         add_options(*command, {{"--stdio,--children,-n,--show-nr-samples,--show-total-period", [] {},
                                 "As perf report has them: the table is text, with samples, self and children"}});
     }
@@ -160,7 +160,7 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
                 *value = before->as<std::string>();
             }
         }
-        if (command->get_subcommands().empty()) {  // else that one has said what to do
+        if (command->get_subcommands().empty()) {  // else the subcommand has set it
             invocation.run = [&invocation, &query, options] {
                 options->own_command_line = {"perfleet"};
                 options->own_command_line.insert(options->own_command_line.end(), invocation.arguments.begin(),

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 16> kRegisters{"rax", "rcx", "rdx", "rbx"
 constexpr std::array<std::string_view, 16> kConditions{"jo", "jno", "jb", "jae", "je", "jne", "jbe", "ja",
                                                        "js", "jns", "jp", "jnp", "jl", "jge", "jle", "jg"};
 
-// Where the kernel puts no probe (arch/x86/kernel/uprobes.c).
+// Instructions on which the kernel sets no probe (arch/x86/kernel/uprobes.c).
 constexpr std::array<std::string_view, 6> kRefusedPrefixes{"lock", "cs", "ds", "es", "ss", "notrack"};
 constexpr std::array<std::string_view, 6> kRefusedNames{"int", "in", "out", "cli", "sti", "iret"};
 
@@ -67,7 +67,7 @@ std::optional<std::uint64_t> named_address(std::string_view text) {
     return address_of(take_word(text));
 }
 
-// "%rax", "0x10(%rax)", "(%rdx,%rax,8)", "0x2fe2(%rip)  # 4000 <f>", "%fs:0x10"; behind the star. False: another one.
+// "%rax", "0x10(%rax)", "(%rdx,%rax,8)", "0x2fe2(%rip)  # 4000 <f>", "%fs:0x10"; after the star. False: none of these.
 bool read_operand(std::string_view operand, std::string_view comment, std::uint64_t address, function_branch& jump) {
     jump.is_computed = 1;
     jump.base = FUNCTION_NO_REGISTER;
@@ -77,7 +77,7 @@ bool read_operand(std::string_view operand, std::string_view comment, std::uint6
         jump.base = number.value_or(0);
         return number.has_value();
     }
-    if (operand.starts_with("%")) {  // in a thread's own memory: pointers to functions
+    if (operand.starts_with("%")) {  // thread-local: pointers to functions
         jump.is_computed = 0;
         return true;
     }
@@ -143,7 +143,7 @@ CodeInstruction read_x86(const DisassembledLine& line) {
     } else if (name.starts_with("jmp")) {
         read = jump_to(operand, FUNCTION_ALWAYS);
     } else if (name.starts_with('j') || name.starts_with("loop")) {
-        // A branch hint stands behind a comma: "jne,pn".
+        // A branch hint follows a comma: "jne,pn".
         read = jump_to(operand, index_of(name.substr(0, name.find(',')), kConditions).value_or(FUNCTION_SOMETIMES));
     }
     if (!is_branch && line.text.find("(%rip)") != std::string::npos) {

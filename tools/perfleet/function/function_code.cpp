@@ -47,14 +47,14 @@ private:
         return std::any_of(parts_.begin(), parts_.end(), [&](const CodeRange& part) { return part.holds(address); });
     }
 
-    // The line at an address; also one that a jump enters behind a "lock".
+    // The line at an address, or the line with a "lock" prefix that a jump skips.
     [[nodiscard]] std::map<std::uint64_t, Line>::iterator line_at(std::uint64_t address) {
         const auto found = lines_.find(address);
         const auto before = found == lines_.end() ? lines_.find(address - 1) : lines_.end();
         return before != lines_.end() && before->second.instruction.has_lock ? before : found;
     }
 
-    // Marks what is reached from the first instruction.
+    // Marks the code that is reached from the first instruction.
     void follow() {
         std::vector<std::uint64_t> begins{parts_.front().first};
         while (!begins.empty()) {
@@ -75,7 +75,7 @@ private:
         }
     }
 
-    // In memory at a fixed place: no table of a switch.
+    // Whether the target is read from a fixed address: then it isn't a switch table.
     static bool is_pointer(const function_branch& jump) {
         return jump.is_computed == 0 || (jump.is_loaded != 0 && jump.index == FUNCTION_NO_REGISTER &&
                                          (jump.base == FUNCTION_OWN_ADDRESS || jump.base == FUNCTION_NO_REGISTER));

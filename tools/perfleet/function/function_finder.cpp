@@ -28,12 +28,12 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kNearNamesMax = 5;
-constexpr std::size_t kNearDistanceMax = 2;  // characters that differ
+constexpr std::size_t kNearDistanceMax = 2;  // different characters
 constexpr std::size_t kCandidatesShownMax = 8;
 constexpr std::string_view kColdSuffix = ".cold";
 
 struct Symbol {
-    std::string_view name;  // of a file that is open
+    std::string_view name;  // points into an open file
     std::uint64_t address = 0;
     std::uint64_t size_bytes = 0;
     bool is_ifunc = false;
@@ -185,7 +185,7 @@ private:
         return std::nullopt;
     }
 
-    // A Go program that is stripped has the names that it needs itself.
+    // A stripped Go program still has the names that its runtime needs.
     void add_go_symbols() {
         const auto section = go_section();
         for (const GoFunction& function : go_functions(section ? file_->section_bytes(*section) : std::string_view{})) {
@@ -193,7 +193,7 @@ private:
         }
     }
 
-    // Several names of one place are one function.
+    // Several names of one address are one function.
     static std::vector<Symbol> one_a_place(std::vector<Symbol> symbols) {
         std::stable_sort(symbols.begin(), symbols.end(), [](const Symbol& a, const Symbol& b) {
             return std::pair{a.address, b.size_bytes} < std::pair{b.address, a.size_bytes};
@@ -212,7 +212,7 @@ private:
         std::copy_if(symbols_.begin(), symbols_.end(), std::back_inserter(found),
                      [&](const Symbol& symbol) { return symbol.name == name_; });
         if (found.empty()) {
-            // A mangled name holds the last part of what it stands for.
+            // A mangled name contains the last part of the plain name.
             const std::size_t colons = name_.rfind("::");
             const std::string last = name_.substr(colons == std::string::npos ? 0 : colons + 2);
             const std::string part = last.substr(0, last.find_first_of("<(~"));
@@ -283,7 +283,7 @@ private:
         return {ErrorCode::kNotFound, text};
     }
 
-    // The resolver's choice depends on the processor alone. Where this program uses the very file, it has asked it.
+    // The resolver's choice depends on the processor alone. If this program uses the same file, its choice is known.
     Result<std::uint64_t> chosen_by_ifunc(const Symbol& symbol) const {
         const Error unknown{ErrorCode::kUnsupported,
                             label() +
@@ -311,7 +311,7 @@ private:
         return unknown;
     }
 
-    // A part that the compiler has put elsewhere, by its symbol.
+    // The cold part that the compiler placed elsewhere, found by its symbol.
     [[nodiscard]] std::optional<CodeRange> cold_by_name(const Symbol& symbol) const {
         const std::string name = std::string{symbol.name} + std::string{kColdSuffix};
         std::vector<Symbol> found;
@@ -322,7 +322,7 @@ private:
                                  : std::nullopt;
     }
 
-    // Likewise without a symbol, by its frame: it comes back, or never returns; else it is a function.
+    // The same without a symbol, by its unwind frame: it jumps back, or never returns; otherwise it is a function.
     [[nodiscard]] std::optional<CodeRange> nameless_part_at(std::uint64_t address,
                                                             std::span<const CodeRange> parts) const {
         const auto frame = std::find_if(frames_.begin(), frames_.end(), [&](const FrameFde& one) {
@@ -356,7 +356,7 @@ private:
         return read_function_code(lines, parts, file_->machine(), has_hidden_ways);
     }
 
-    // Go's functions run on stacks of goroutines, those of C in the same program don't.
+    // Go functions run on goroutine stacks; C functions in the same program don't.
     [[nodiscard]] Result<bool> is_of_goroutines(const Symbol& symbol) const {
         const auto section = go_section();
         if (!section) {
@@ -463,7 +463,7 @@ private:
     std::vector<std::unique_ptr<ElfFile>> others_;
     std::vector<Symbol> symbols_;
     std::vector<FrameFde> frames_;
-    bool has_all_ = false;  // a symbol table, not only what is exported
+    bool has_all_ = false;  // has a symbol table, not only exported symbols
 };
 
 }  // namespace

@@ -20,7 +20,7 @@
 namespace perfleet {
 namespace {
 
-constexpr int kInterpretersMax = 4;  // of a script, as the kernel has it
+constexpr int kInterpretersMax = 4;  // of a script; the kernel's limit
 constexpr std::size_t kNamesShownMax = 12;
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -30,7 +30,7 @@ bool is_this_file(const std::string& path, const ProcMapping& mapping) {
     return ::stat(path.c_str(), &status) == 0 && status.st_ino == mapping.inode;
 }
 
-// Where we can open what a process has mapped: in our own view of files, else in its, else through the mapping.
+// A path that opens a file mapped by a process: in our mount namespace, else in the process's, else by the mapping.
 std::string path_of(std::uint32_t pid, const ProcMapping& mapping) {
     const std::string process = "/proc/" + std::to_string(pid);
     if (is_this_file(mapping.path, mapping)) {

@@ -16,7 +16,7 @@
 
 #if defined(__x86_64__)
 extern "C" {
-// Of each way an empty function, and one that calls it; where they end.
+// For each way of probing: an empty function, one that calls it, and where they end.
 void perfleet_pushed_inner();
 void perfleet_pushed_outer();
 void perfleet_stepped_inner();

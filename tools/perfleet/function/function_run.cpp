@@ -39,10 +39,10 @@ constexpr std::uint64_t kFlushIntervalNs = 1'000'000'000;
 
 using Clock = std::chrono::steady_clock;
 
-// A session of the calls' times.
+// A session with the durations of the calls.
 class CallStore {
 public:
-    // `formats`: what is to be known of each function's probes.
+    // `formats`: the description of each function's probes.
     [[nodiscard]] static Result<std::unique_ptr<CallStore>> begin(SessionDestination& destination,
                                                                   std::span<const std::string> names,
                                                                   std::span<const std::string> formats,
@@ -82,7 +82,7 @@ public:
         return calls;
     }
 
-    // The hour of the rows that come now. What is older than a second is passed on: a kill takes no more.
+    // Announces the hour of the next rows. Rows older than a second are passed on, so that a kill loses no more.
     void enter() {
         const Ticks now = observe_clocks().ticks;
         if (now.value - flushed_.value >= kFlushIntervalNs) {
@@ -190,7 +190,7 @@ private:
         return Done{};
     }
 
-    // Names are looked up in the first process: the others' files of the same name may be other ones.
+    // Names are resolved in the first process: the other processes' files of the same name may differ.
     Result<Done> warn_of_processes_without(const FunctionImage& image, const std::string& function) {
         for (std::size_t i = 1; i < options_.pids.size(); ++i) {
             const auto has = PERFLEET_TRY(images_of_process(options_.pids[i]));
@@ -203,7 +203,7 @@ private:
         return Done{};
     }
 
-    // What the probes themselves take, measured once for each way.
+    // The cost of the probes themselves, measured once for each way.
     std::string format_of(ProbedWay way) {
         const auto [overhead, is_new] = overheads_.try_emplace(way);
         if (is_new) {
@@ -254,7 +254,7 @@ private:
         return Done{};
     }
 
-    // Waits a while, or until something is to be done.
+    // Waits briefly, or until an event.
     bool is_over() {
         std::array<pollfd, 3> waited{{{tracer_->wake_fd(), POLLIN, 0},
                                       {options_.stop_fd, POLLIN, 0},
@@ -274,7 +274,7 @@ private:
                 }
                 return true;
             }
-            if (signals == SIGTERM) {  // Ctrl-C the command has got, too, and may end as it likes
+            if (signals == SIGTERM) {  // the command gets Ctrl-C itself, and may end as it likes
                 command_->terminate();
             }
         }
@@ -375,7 +375,7 @@ private:
 }  // namespace
 
 Result<FunctionName> parse_function(const std::string& text) {
-    // The first colon that isn't one of "::", nor the last one of a path.
+    // The first colon that isn't part of "::" or a path's last one.
     for (std::size_t at = text.find(':'); at != std::string::npos; at = text.find(':', at + 2)) {
         if (at + 1 < text.size() && text[at + 1] == ':') {
             continue;

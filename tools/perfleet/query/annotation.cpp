@@ -16,7 +16,7 @@
 namespace perfleet {
 namespace {
 
-// The file of this build. Errors: kNotFound, saying what was found instead.
+// Opens the file of this build. Errors: kNotFound, naming what was found instead.
 Result<std::unique_ptr<ElfFile>> open_file(const AnnotatedFunction& function, const SymbolPaths& paths) {
     if (!function.image.starts_with('/')) {
         return Error{ErrorCode::kNotFound,
@@ -46,7 +46,7 @@ Result<std::unique_ptr<ElfFile>> open_file(const AnnotatedFunction& function, co
     return Error{why.code, why.message + "; only the addresses are shown that have samples"};
 }
 
-// Offsets of the file → addresses, of what is loaded.
+// Converts an offset in the file to the address of its loaded segment.
 std::uint64_t address_of(const ElfFile& file, std::uint64_t offset) {
     for (const ElfSegment& segment : file.segments()) {
         if (offset >= segment.file_offset && offset - segment.file_offset < segment.size_bytes) {
@@ -56,7 +56,7 @@ std::uint64_t address_of(const ElfFile& file, std::uint64_t offset) {
     return offset;
 }
 
-// Samples between two instructions belong to the first: where the code was disassembled from is the function's start.
+// Samples between two instructions belong to the first: disassembly begins at the function's start.
 std::vector<AnnotatedLine> lines_of(const AnnotatedFunction& function, const std::vector<DisassembledLine>& code,
                                     const std::map<std::uint64_t, std::uint64_t>& samples) {
     std::vector<AnnotatedLine> lines;
@@ -90,7 +90,7 @@ std::vector<AnnotatedLine> lines_of(const AnnotatedFunction& function, const std
     return lines;
 }
 
-// Without code: `function+0x1c`, the offset in bytes.
+// Lines without code: `function+0x1c`, the offset in bytes.
 std::vector<AnnotatedLine> bare_lines_of(const AnnotatedFunction& function) {
     std::vector<AnnotatedLine> lines = lines_of(function, {}, function.samples);
     auto line = lines.begin();

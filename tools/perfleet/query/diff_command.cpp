@@ -17,7 +17,7 @@
 namespace perfleet {
 namespace {
 
-// Whether a condition of --fail-if holds, or may.
+// Whether a condition of --fail-if holds, or may hold if `fails_undecided`.
 bool fails(const Answer& answer, bool fails_undecided) {
     for (std::size_t i = 0; i < answer.columns.size(); ++i) {
         if (answer.columns[i].name != "outcome") {
@@ -42,7 +42,7 @@ struct DiffCommandOptions {
     bool fails_undecided = false;
 };
 
-// The sides that stand without an option's name. What isn't named is the last session, and the one before it.
+// Takes the sides given without an option's name. By default they are the last session and the one before it.
 Result<Done> take_sides(DiffCommandOptions& options) {
     OptionValues& values = options.query.values;
     const bool has_before = values.contains("before");

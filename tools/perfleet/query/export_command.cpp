@@ -1,4 +1,4 @@
-// export: a file for other tools. script, and what else of the formats is a command of its own: on standard output.
+// export: a file for other tools. Formats that are commands of their own, like script, write to standard output.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -58,7 +58,7 @@ Result<QueryEnd> write_export(ExportOptions& options, const ExportFormat& format
     return ask_file(options.query, std::move(query), sink);
 }
 
-// Of `export`. One that several formats have stands once.
+// The options of `export`. One that several formats share is listed once.
 std::vector<OptionSpec> options_of_formats() {
     std::vector<OptionSpec> all;
     for (const ExportFormat& format : export_formats()) {
@@ -137,7 +137,7 @@ Result<int> run_export(ExportOptions& options) {
 void add_export_command(CLI::App& app, Invocation& invocation) {
     CLI::App* command = app.add_subcommand("export", "Write a file for other tools, or a flame graph for browsers");
     const auto options = std::make_shared<ExportOptions>();
-    // --to is the format here, and no other name of --until.
+    // --to is the format here, not another name of --until.
     std::vector<OptionSpec> selection{selection_options().begin(), selection_options().end()};
     for (OptionSpec& option : selection) {
         std::erase(option.aliases, "to");

@@ -25,7 +25,7 @@ struct FlameGraphOptions {
     [[nodiscard]] bool is_given(const char* name) const { return page.query.values.contains(name); }
 };
 
-// What only the page has: nothing of it may be passed over in silence.
+// Rejects options that only the page has, so that none is ignored silently.
 Result<Done> check_text(const FlameGraphOptions& options) {
     for (const char* name : {"before", "title", "slices", "slowest", "of"}) {
         if (options.is_given(name)) {
@@ -46,7 +46,7 @@ Result<int> run_text(FlameGraphOptions& options) {
     if (!screen.is_limited()) {
         screen.width_columns = kTerminalColumns;
     }
-    // A frame of less than a column isn't seen.
+    // A frame narrower than a column is not visible.
     options.page.query.values["min-percent"] = 100.0 / static_cast<double>(screen.width_columns);
     const auto answer = PERFLEET_TRY(ask_table(options.page.query, **find_query_command("tree")));
     PERFLEET_TRY(print_answer(answer, flame_text(answer, screen) + "\n" + ledger_text(answer, screen), printing));

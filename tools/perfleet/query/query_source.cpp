@@ -89,8 +89,8 @@ Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
 
 namespace {
 
-// Of a store without a selection the last session is meant, as of perf's one file: `values` names it then, and standard
-// error says so.
+// Without a selection, a query of a store uses the last session, like perf's one file: names it in `values` and on
+// standard error.
 Result<Done> choose_last_session(const StoreReader& store, QueryOptions& options) {
     OptionValues& values = options.values;
     if (options.takes_all || values.contains("session") || values.contains("select") || values.contains("from") ||
@@ -110,7 +110,7 @@ Result<Done> choose_last_session(const StoreReader& store, QueryOptions& options
     return Done{};
 }
 
-// The answer of a query of one's own: its table is kept, its file goes to the sink.
+// Receives the answer of a query in this process: keeps its table, passes its file to the sink.
 class OwnReply : public QueryReply {
 public:
     OwnReply(std::string what, ExportSink* sink) : sink_{sink}, line_{std::move(what)} {}

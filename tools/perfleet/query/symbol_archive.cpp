@@ -15,7 +15,7 @@
 namespace perfleet {
 namespace {
 
-// The file of this build-id; empty: none is here.
+// The file with this build-id; empty: not found.
 std::string file_of(const ImageDefinition& image, const SymbolPaths& paths) {
     for (const std::string& path : symbol_files_of(image, paths)) {
         const auto file = ElfFile::open(path);
@@ -23,7 +23,7 @@ std::string file_of(const ImageDefinition& image, const SymbolPaths& paths) {
             return path;
         }
     }
-    // Programs that are linked statically have no .dynsym.
+    // Statically linked programs have no .dynsym.
     for (const std::string& path : symbol_files_of(image, paths)) {
         const auto file = ElfFile::open(path);
         if (file.ok() && (*file)->build_id() == image.build_id) {
@@ -66,7 +66,7 @@ Result<SymbolArchive> archive_symbols(const std::string& perf_data_file, const S
         std::error_code error;
         std::filesystem::create_directories(folder, error);
         if (!error && is_kernel) {
-            std::ofstream{to} << std::ifstream{from}.rdbuf();  // of /proc, where files have no size
+            std::ofstream{to} << std::ifstream{from}.rdbuf();  // /proc has files without a size
         } else if (!error) {
             std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing, error);
         }

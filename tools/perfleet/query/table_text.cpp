@@ -22,7 +22,7 @@ constexpr double kTextPercentMin = 1;           // of tree, unless --min-percent
 
 void limit_rows(OptionValues& values) { values.try_emplace("limit", kTextRowCountMax); }
 
-// Sums of time, in ms as `--off-cpu` has them.
+// Sums of times are in ms, as with `--off-cpu`.
 std::string profile_text(Answer answer, const OptionValues&, const Screen& screen) {
     constexpr double kNsPerMs = 1e6;
     for (std::size_t i = 0; i < answer.columns.size(); ++i) {
@@ -39,7 +39,7 @@ std::string profile_text(Answer answer, const OptionValues&, const Screen& scree
     return format_report(answer, ReportFormat::kText, screen);
 }
 
-// Each symbol of a tree stands as far in as it is deep, and the depth's own column goes.
+// Indents each symbol of a tree by its depth, and drops the depth column.
 std::string tree_text(Answer tree, const OptionValues& values, const Screen& screen) {
     tree.columns.erase(tree.columns.begin());
     for (std::vector<AnswerValue>& row : tree.rows) {
@@ -122,7 +122,7 @@ std::string utilisation_text(Answer answer, const OptionValues&, const Screen& s
 
 std::string tracepoints_text(Answer answer, const OptionValues&, const Screen& screen) {
     if (answer.columns.front().name == "overhead") {
-        // As seL4's documentation has it: figures without their unit.
+        // As in seL4's documentation: figures without their unit.
         for (AnswerColumn& column : answer.columns) {
             column.unit = column.unit == "percent" ? column.unit : "";
         }

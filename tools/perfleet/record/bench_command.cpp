@@ -1,5 +1,5 @@
-// bench: runs the benchmarks of a program (probe/perfleet/bench.h), each run a session with its parameters and every
-// latency, and shows the figures of `latency`.
+// bench: runs the benchmarks of a program (probe/perfleet/bench.h), stores each run as a session with its parameters
+// and every latency, and shows the figures of `latency`.
 #include <sched.h>
 
 #include <CLI/CLI.hpp>
@@ -48,7 +48,7 @@ struct BenchCommand : BenchOptions {
     OutputOptions output;
 };
 
-// Empty where it isn't known, or below `min`.
+// Empty if unknown, or below `min`.
 std::string load_text(double min) {
     double load = 0;
     std::array<char, 32> text{};
@@ -58,7 +58,7 @@ std::string load_text(double min) {
     return text.data();
 }
 
-// What would make the figures those of something else, as far as the machine says.
+// Machine settings that would distort the figures, as far as they are known.
 std::vector<std::string> machine_trouble(const MachineState& state, const std::vector<std::uint32_t>& cpus) {
     std::vector<std::string> trouble;
     const auto of = [&](const char* name) {
@@ -90,7 +90,7 @@ std::vector<std::string> machine_trouble(const MachineState& state, const std::v
     return trouble;
 }
 
-// Those of the list, else an isolated one, else the last that this process may use.
+// The CPUs of the list, else an isolated one, else the last one that this process may use.
 Result<std::vector<std::uint32_t>> choose_cpus(const std::string& list, const MachineState& state) {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
@@ -223,7 +223,7 @@ Result<int> run_bench(const BenchCommand& options) {
         }
     }
     const std::string view = !options.circle.empty() ? "kbench" : options.run_count > 1 ? "runs" : "";
-    if (is_streamed) {  // the gateway's query endpoint has the answer
+    if (is_streamed) {  // the answer comes from the gateway's query endpoint
         std::fprintf(stderr, "Next: perfleet latency%s --gateway QUERY-ENDPOINT --select '{bench=\"%s\"}'\n",
                      (view.empty() ? view : " --" + view).c_str(), id.c_str());
         return has_failed ? kExitFailure : 0;

@@ -35,7 +35,7 @@ constexpr std::uint64_t kPublishDelayNs = 1'000'000;
 constexpr int kDrainMs = 1;
 constexpr unsigned kOverheadPairs = 1'000;
 
-// Keeps the rows of the one series.
+// Keeps the rows of a single series.
 class BenchSink final : public RowSink {
 public:
     void append(const RowView& row) override {
@@ -68,7 +68,7 @@ public:
 
 void say_of_bench(const std::string& text) { std::fprintf(stderr, "perfleet bench: %s\n", printable(text).c_str()); }
 
-// As bench.h has it.
+// The parameters in the syntax of bench.h.
 std::string parameters_of(const BenchOptions& options, const std::string& name,
                           const std::vector<std::uint32_t>& cpus) {
     std::string text = std::string{PERFLEET_BENCH_ENVIRONMENT} + "=" + name +
@@ -80,7 +80,7 @@ std::string parameters_of(const BenchOptions& options, const std::string& name,
     return text + " " + cpu_text(cpus);
 }
 
-// SIGUSR1, while it exists: it starts a run that waits, and then asks how it goes.
+// Receives SIGUSR1 while it exists: the signal starts a waiting run, and later asks for its progress.
 class StatusSignal {
 public:
     StatusSignal() {
@@ -116,7 +116,7 @@ std::string status_of(const std::string& name, const BenchSink& sink, std::uint6
                       " max " + std::to_string(sink.greatest) + " ns");
 }
 
-// Waits for SIGUSR1, if asked to.
+// Waits for SIGUSR1 if the options ask for it.
 void wait_for_start(const BenchOptions& options, const std::string& name, const StatusSignal& signal) {
     if (!options.waits) {
         return;
@@ -132,7 +132,7 @@ struct BenchRun {
     UtcNs start;
 };
 
-// A run that fails is stored as such.
+// A failed run is stored, too, marked as failed.
 Result<BenchRun> run_benchmark(const BenchOptions& options, const std::string& name,
                                const std::vector<std::uint32_t>& cpus) {
     auto area = PERFLEET_TRY(ProbeArea::create());
@@ -179,7 +179,7 @@ Result<BenchRun> run_benchmark(const BenchOptions& options, const std::string& n
     return result;
 }
 
-// What a value itself takes, where each is one iteration; empty: it isn't in the values.
+// The cost of taking a value, if each is one iteration; empty: values don't include it.
 std::string overhead_of(const BenchOptions& options, BenchLabels& labels) {
     perfleet_trace_overhead overhead{};
     if (!options.circle.empty()) {

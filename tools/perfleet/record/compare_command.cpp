@@ -1,4 +1,5 @@
-// compare: two programs run in turns, their times and counts stored, a session a run, and the verdict of `diff`.
+// compare: runs two programs in turns, stores each run's times and counts as a session, and shows the verdict of
+// `diff`.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -43,12 +44,12 @@ namespace {
 constexpr const char* kBetween = ":::";
 constexpr unsigned kRunsASideMax = 1'000;
 constexpr unsigned kRunsASide = 10;
-constexpr unsigned kPreciseRunsASideMin = 5;    // --precision: below it an interval says little
+constexpr unsigned kPreciseRunsASideMin = 5;    // --precision: with fewer runs an interval says little
 constexpr unsigned kPreciseRunsASideMax = 100;  // unless -n says otherwise
 constexpr long double kPrecisionConfidence = 0.95L;
 
 struct ComparedCommands {
-    std::vector<std::string> words;  // A ::: B
+    std::vector<std::string> words;  // the words A ::: B
     std::vector<std::string> events;
     std::optional<unsigned> run_count;
     unsigned warmup_count = 1;
@@ -86,7 +87,7 @@ struct MeasuredRun {
 
 struct Measured {
     std::vector<MeasuredRun> runs;
-    std::optional<long double> half_width;  // of the interval of B ÷ A, of elapsed times
+    std::optional<long double> half_width;  // of the interval of B ÷ A, for elapsed times
 };
 
 ImportedSeries series_of(const std::string& event, const std::string& unit, std::uint64_t value) {
@@ -106,7 +107,7 @@ std::string command_text(const std::vector<std::string>& command) {
     return text;
 }
 
-// A run that fails is no measurement: nothing is compared then.
+// A failed run is no measurement: then nothing is compared.
 Result<Done> check_status(const ComparedSide& side, int exit_status) {
     if (exit_status == 0) {
         return Done{};
@@ -116,7 +117,7 @@ Result<Done> check_status(const ComparedSide& side, int exit_status) {
                                           ": nothing is compared"};
 }
 
-// A run of its own, so that sampling costs no measured time. As `perfleet record -g` does it.
+// A separate run, so that sampling doesn't affect the measured time. Works as `perfleet record -g`.
 Result<Done> profile_run(const ComparedSide& side, const std::string& comparison, const std::string& folder) {
     std::vector<std::string> words{
         "-q",      "-g",          "--label", "comparison=" + comparison, "--label", std::string{"side="} + side.name,
@@ -137,7 +138,7 @@ Result<Done> profile_run(const ComparedSide& side, const std::string& comparison
     return check_status(side, recording.summary.command_exit_status);
 }
 
-// The half of the interval of B ÷ A, of elapsed times; nothing where there is none yet.
+// Half the width of the interval of B ÷ A, for elapsed times; nothing if there is none yet.
 class ElapsedTimes {
 public:
     void add(std::size_t side, std::uint64_t time_ns) {
@@ -162,7 +163,7 @@ private:
 Result<Measured> measure(const ComparedCommands& options, const std::array<ComparedSide, 2>& sides,
                          std::span<const EventSpec> events, const std::string& comparison, const std::string& folder,
                          RandomStream& random) {
-    // Standard output is the verdict's: what the programs print there is dropped.
+    // Standard output is for the verdict: the programs' output is dropped.
     const RedirectedOutput dropped{FileDescriptor{::open("/dev/null", O_WRONLY | O_CLOEXEC)}.get()};
     ProgressLine progress{"compare"};
     const ProgressReport report = progress.report();
@@ -180,7 +181,7 @@ Result<Measured> measure(const ComparedCommands& options, const std::array<Compa
                 break;
             }
         }
-        // Both in each turn, so that what changes slowly meets both; which is first is drawn, so that neither profits.
+        // Each turn runs both, so that slow changes affect both; their order is random, so that neither gains from it.
         const std::size_t first = random.below(2);
         for (const std::size_t index : {first, 1 - first}) {
             const ComparedSide& side = sides[index];
@@ -225,7 +226,7 @@ Result<Done> store_runs(const std::vector<MeasuredRun>& measured, const std::str
     return Done{};
 }
 
-// Conditions of --fail-if, with commas, that are about profiles or about the rest.
+// Conditions of --fail-if, separated by commas: those about profiles, or the others.
 std::string conditions_of(std::span<const FailCondition> conditions, bool of_profile) {
     std::string text;
     for (const FailCondition& condition : conditions) {
@@ -341,7 +342,7 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
                  {"-e,--event EVENTS", options->events, "Events to count, as for `perfleet stat`, with commas between",
                   is_one_each},
                  data_row(options->data)});
-    // Those of `diff` that are about the verdict.
+    // The options of `diff` that affect the verdict.
     static const std::vector<OptionSpec> kVerdictOptions = [] {
         std::vector<OptionSpec> found;
         for (const OptionSpec& option : (*find_query_command("diff"))->options) {

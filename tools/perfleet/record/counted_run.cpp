@@ -17,7 +17,7 @@
 namespace perfleet {
 namespace {
 
-// As perf's; those that this machine doesn't count are shown as such.
+// perf's default events; events that this machine can't count are shown as such.
 constexpr const char* kEventsDefault =
     "task-clock,context-switches,cpu-migrations,page-faults,cycles,instructions,branches,branch-misses";
 
@@ -25,7 +25,7 @@ std::uint64_t ns_of(const timeval& time) {
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_usec) * 1'000U;
 }
 
-// Ctrl-C is the program's; what was counted up to then is shown.
+// Leaves Ctrl-C to the program; the counts up to then are shown.
 class SignalsLeftToProgram {
 public:
     SignalsLeftToProgram() : interrupt_{std::signal(SIGINT, SIG_IGN)}, quit_{std::signal(SIGQUIT, SIG_IGN)} {}
@@ -47,15 +47,15 @@ std::uint64_t ns_since(Clock::time_point start) {
     return static_cast<std::uint64_t>(std::chrono::nanoseconds{Clock::now() - start}.count());
 }
 
-// What a run ends with.
+// How to notice the end of a run.
 struct RunEnd {
     int fd = -1;            // readable when it may have ended
-    bool must_poll = true;  // it may also end without that
+    bool must_poll = true;  // it may also end without becoming readable
     Clock::time_point deadline = Clock::time_point::max();
     std::function<std::optional<int>()> status;
 };
 
-// `visit` is called at each end of an interval.
+// Calls `visit` at the end of each interval.
 Result<int> wait_for(const RunEnd& end_of_run, Clock::time_point start, std::chrono::milliseconds interval,
                      const std::function<void()>& visit) {
     constexpr std::chrono::milliseconds kPollInterval{100};

@@ -20,7 +20,7 @@
 namespace perfleet {
 namespace {
 
-// As funclatency prints it.
+// The histogram as funclatency prints it.
 std::string drawn(const std::string& name, const FunctionCounts& counts) {
     std::string text = name + "\n";
     if (counts.returned != 0) {
@@ -35,7 +35,7 @@ std::string drawn(const std::string& name, const FunctionCounts& counts) {
                               counts.returned);
 }
 
-// The columns of latency --histogram, and whose they are.
+// The columns of latency --histogram, and the function of each row.
 Answer answer_of(const FunctionRun& run) {
     Answer answer;
     answer.columns = {{"from", "ns"},  {"to", "ns"}, {"count", ""}, {"so_far", ""}, {"so_far_share", "percent"},

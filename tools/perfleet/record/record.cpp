@@ -20,20 +20,20 @@
 namespace perfleet {
 namespace {
 
-// Who is told of signals, and whether one has come; signal handlers can't be given anything.
+// The collector that signals stop, and whether it is stopping; signal handlers take no other arguments.
 std::atomic<Collector*> signalled{nullptr};
 std::atomic<bool> is_stopping{false};
 
 void on_signal(int signal) {
-    // Two hang-ups often come together, and neither means that the user has no timeout.
+    // Two SIGHUPs often come together: the second one doesn't mean that the user wants to stop at once.
     const bool is_again = is_stopping.exchange(true) && signal == SIGHUP;
     if (Collector* collector = signalled.load(); collector != nullptr && !is_again) {
         collector->stop();
     }
 }
 
-// Passes SIGINT, SIGTERM and SIGHUP (unless nohup has it ignored) on to a collector as long as it lives. Whoever reads
-// what is said may hang up, too: what was recorded is to be stored all the same.
+// Passes SIGINT, SIGTERM and SIGHUP (unless nohup ignores it) to a collector while it exists. The reader of this
+// program's output may hang up, too: the recording must be stored all the same.
 class SignalsStop {
 public:
     explicit SignalsStop(Collector& collector) {
@@ -63,7 +63,7 @@ private:
     std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-// Sorted by time.
+// The files, sorted by time.
 std::string unstored_file(const std::string& data_folder) {
     return unstored_folder(data_folder) + "/" + std::to_string(utc_now().value) + "-" + std::to_string(getpid()) +
            ".frames";
@@ -82,7 +82,7 @@ Result<Recording> record(CollectorOptions options, const std::string& data_folde
     const std::string unstored = unstored_file(data_folder);
     options.unacknowledged_file = unstored;
 
-    // Opened before the gateway's thread starts: the command is forked from a process with as few threads as can be.
+    // Opened before the gateway's thread starts: the process that forks the command should have few threads.
     auto collector = PERFLEET_TRY(Collector::open(std::move(options), log));
     gateway->start();
     Result<CollectorSummary> summary = [&] {

@@ -1,4 +1,4 @@
-// record: profiles a program here and now, and shows what it saw.
+// record: profiles a program on this machine, and shows the result.
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,15 +37,15 @@ constexpr std::size_t kTopRowsMax = 20;
 constexpr std::size_t kTopRowsMin = 5;
 constexpr std::size_t kLinesBesideTop = 14;  // its headings, the ledger, warnings, what to do next
 
-// Standard output is the program's that is profiled, so everything is said on standard error. Nobody there to read it
-// is no failure: the recording is stored.
+// Standard output belongs to the profiled program, so messages go to standard error. Failing to write them is no
+// failure: the recording is stored.
 void say(std::string_view text) {
     const std::string line =
         wrapped("perfleet record: " + printable(text), screen_of(STDERR_FILENO).width_columns, "  ");
     std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-// As a word that a shell takes for what it is.
+// Quotes a word for the shell if needed.
 std::string shell_word(const std::string& text) {
     constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,.@%/";
     if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) {
@@ -58,14 +58,14 @@ std::string shell_word(const std::string& text) {
     return word + "'";
 }
 
-// What was recorded, with the names that a shell needs to get at it again.
+// The recording, with the names by which a shell command finds it again.
 struct Recorded {
     const StoreReader& store;
     SessionId session;
     std::string where;  // " --data DIR", unless it is the default
 };
 
-// As many rows as leave its headings on the screen.
+// The number of rows that leaves the headings on the screen.
 std::uint64_t top_row_count() {
     const std::size_t lines = terminal_lines(STDERR_FILENO);
     return lines == 0
@@ -73,7 +73,7 @@ std::uint64_t top_row_count() {
                : std::clamp(lines, kLinesBesideTop + kTopRowsMin, kLinesBesideTop + kTopRowsMax) - kLinesBesideTop;
 }
 
-// Whether there was something to show.
+// Whether the table has rows.
 Result<bool> show_table(const Recorded& recorded, const std::string& command, OptionValues options) {
     options["session"] = session_hex(recorded.session);
     const auto answer = PERFLEET_TRY(run_query(command, options, recorded.store, SymbolPaths{}, utc_now()));
@@ -93,7 +93,7 @@ Result<Scan> scan_of(const StoreReader& store, const std::string& session) {
     return selection.ok() ? Scan::open(store, *selection) : Result<Scan>{Error{selection.error()}};
 }
 
-// As an option; the last one needs none, for a while.
+// The option that selects the session; empty for the last one, which needs none yet.
 std::string session_option(const Recorded& recorded) {
     const Result<Scan> last = scan_of(recorded.store, "last");
     const bool is_last =
@@ -114,7 +114,7 @@ Result<Done> write_perf_data(const Recorded& recorded, const std::string& file, 
     return sink.commit(summary->last_time);
 }
 
-// After the session is stored: the file and the first answer that the user asked for. `sink` may be null.
+// Called when the session is stored: writes the file and shows the first answer. `sink` may be null.
 Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, FileSink* sink) {
     const std::string file = shell_word(line.perf_data_file);
     if (sink != nullptr) {
@@ -127,7 +127,7 @@ Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, Fi
     }
     const auto shown = PERFLEET_TRY(show_table(recorded, "top", {{"limit", top_row_count()}}));
     if (!shown) {
-        // Of probes alone.
+        // Only probes were recorded.
         const Result<bool> counted = show_table(recorded, "tracepoints", {});
         if (!counted.ok() || *counted) {
             std::fprintf(stderr, "Next: perfleet latency%s%s\n", session_option(recorded).c_str(),
@@ -145,7 +145,7 @@ Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, Fi
     return Done{};
 }
 
-// Before anything is started: it may turn out that the file can't be written.
+// Before the program starts, so that it doesn't run in vain if the file can't be written.
 Result<std::unique_ptr<FileSink>> open_perf_data(const std::string& file) {
     if (file.empty()) {
         return std::unique_ptr<FileSink>{};
@@ -156,7 +156,7 @@ Result<std::unique_ptr<FileSink>> open_perf_data(const std::string& file) {
     return FileSink::create(file, ExistingFile::kKeepOld);
 }
 
-// Of the session that was recorded.
+// Names the recorded session.
 Result<Done> give_name(const std::string& folder, const StoreReader& store, SessionId session,
                        const std::string& given_name) {
     const Result<Scan> scan = scan_of(store, session_hex(session));
@@ -196,7 +196,7 @@ Result<int> run_record(CommandLine parsed, const std::string& given_name) {
         log("-z: the store is compressed with and without it");
     }
     const Result<Recording> recording = record(std::move(options), folder, log, has_live_line ? &live_line : nullptr);
-    std::signal(SIGPIPE, SIG_IGN);  // only now: the command would have inherited it
+    std::signal(SIGPIPE, SIG_IGN);  // not earlier: the command would have inherited it
     if (!recording.ok()) {
         say(recording.error().message);
         return exit_status_of(recording.error(), has_command);

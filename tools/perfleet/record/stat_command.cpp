@@ -58,7 +58,7 @@ struct Row {
     std::optional<Error> refused;
 };
 
-// Of its mean; 0 where it has no value.
+// The row's mean; 0 without values.
 double mean_of(const Row& row) { return static_cast<double>(row.values.mean().value_or(0)); }
 
 const Row* find(const std::vector<Row>& rows, std::string_view name) {
@@ -76,7 +76,7 @@ std::string rounded(double value) {
     return text.data();
 }
 
-// What perf says beside an event.
+// The note that perf prints beside an event.
 std::string note_of(const Row& row, const std::vector<Row>& rows) {
     if (row.refused) {
         return row.refused->code == ErrorCode::kUnsupported  ? "not supported"
@@ -103,7 +103,7 @@ std::string note_of(const Row& row, const std::vector<Row>& rows) {
     return std::isfinite(rate) ? rounded(rate) + "/s" : "";
 }
 
-// Times are shown to people in milliseconds.
+// Shows times in milliseconds.
 void show_milliseconds(Answer& answer) {
     for (std::vector<AnswerValue>& row : answer.rows) {
         if (row[2] != AnswerValue{"ns"}) {
@@ -156,7 +156,7 @@ std::string table_of(const StatOptions& options, const Answer& answer) {
     return format_table(answer, screen_of(STDERR_FILENO, options.printing.color, options.printing.is_wide));
 }
 
-// To the file that was named, else to standard error: standard output is the program's.
+// Writes to the given file, else to standard error: standard output belongs to the program.
 Result<Done> write_report(const StatOptions& options, const Answer& answer) {
     const bool is_text = options.printing.is_text();
     const auto report = [&] {
@@ -173,7 +173,7 @@ Result<Done> write_report(const StatOptions& options, const Answer& answer) {
     } else if (!answer.rows.empty()) {
         std::fputs(table_of(options, answer).c_str(), stderr);
     }
-    const bool has_warnings = options.printing.format == "json";  // the report itself
+    const bool has_warnings = options.printing.format == "json";  // the report contains them
     for (const std::string& warning : has_warnings ? std::vector<std::string>{} : answer.warnings) {
         std::fprintf(stderr, "perfleet stat: warning: %s\n", warning.c_str());
     }
@@ -191,7 +191,7 @@ std::vector<Row> rows_of(std::span<const EventSpec> events) {
     return rows;
 }
 
-// `before`: what was counted when this begins; null: nothing.
+// `before`: the counts at the start of this run; null: zero.
 void add_run(const CountedRun& run, const CountedRun* before, std::vector<Row>& rows) {
     const std::size_t event_count = run.counts.size();
     for (std::size_t i = 0; i < event_count; ++i) {
@@ -213,7 +213,7 @@ void add_run(const CountedRun& run, const CountedRun* before, std::vector<Row>& 
     }
 }
 
-// A row an event and interval, the time of its end before them; text is printed as it comes, unless it goes to a file.
+// One row for each event and interval, with the interval's end first; printed at once, unless it goes to a file.
 class Intervals {
 public:
     Intervals(const StatOptions& options, std::span<const EventSpec> events) : options_{options}, events_{events} {}
@@ -243,13 +243,13 @@ public:
         }
     }
 
-    // What isn't printed yet.
+    // The rows that aren't printed yet.
     [[nodiscard]] Answer take() { return std::move(all_); }
 
 private:
     static constexpr std::size_t kIntervalRowsMax = 1'000'000;
 
-    // Names of columns once, and where they have moved.
+    // Prints the column names once, and again if their places change.
     void print(const std::string& table) {
         const std::size_t rows_at = table.find('\n') + 1;
         std::string names = table.substr(0, rows_at);
@@ -260,7 +260,7 @@ private:
     const StatOptions& options_;
     std::span<const EventSpec> events_;
     std::optional<CountedRun> before_;
-    std::string names_;  // as they were printed last
+    std::string names_;  // as last printed
     Answer all_;
 };
 
@@ -303,7 +303,7 @@ Result<int> run_stat(const StatOptions& options) {
         }
     }
     if (options.command.empty()) {
-        rows.resize(events.size() + 1);  // no times of a program
+        rows.resize(events.size() + 1);  // without the times of a program
     }
     Answer answer = options.interval_ms != 0 ? intervals.take() : answer_of(rows, options.run_count);
     if (options.printing.is_text() && options.interval_ms == 0) {

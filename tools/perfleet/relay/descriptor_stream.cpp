@@ -17,7 +17,7 @@
 namespace perfleet {
 namespace {
 
-// What write(2) and read(2) of a descriptor that doesn't wait said. False: nothing can come or go any more.
+// Takes the result of a nonblocking write(2) or read(2). False: the connection is dead.
 bool is_alive(ssize_t result) { return result >= 0 || errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 std::size_t size_of(ssize_t result) { return result > 0 ? static_cast<std::size_t>(result) : 0; }

@@ -36,12 +36,12 @@ Address address_of(const Kind& kind) {
     return address;
 }
 
-// What check_endpoint() has let through: a literal address, a port or `*`.
+// The address of a checked endpoint: literal, with a port or `*`.
 Address tcp_address(const std::string& endpoint) {
     const std::size_t begin = std::strlen("tcp://");
     const std::size_t colon = endpoint.rfind(':');
     const std::string host = endpoint.substr(begin, colon - begin);
-    std::uint16_t port = 0;  // a free one
+    std::uint16_t port = 0;  // any free port
     (void)std::from_chars(endpoint.data() + colon + 1, endpoint.data() + endpoint.size(), port);
     if (host.starts_with('[')) {
         sockaddr_in6 address{};
@@ -69,7 +69,7 @@ Error bind_error(int number, const std::string& what) {
                                 : error_from_errno(number, what);
 }
 
-// A socket that nobody listens at is one that a program left behind.
+// Removes a socket that nothing listens on: an ended program left it behind.
 void remove_left_socket(const std::string& path, const Address& address) {
     const FileDescriptor probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     if (::connect(probe.get(), address.get(), address.size) != 0 && errno == ECONNREFUSED) {

@@ -24,23 +24,23 @@
 namespace perfleet {
 namespace {
 
-// At a line nobody else notices that the other end was started anew.
+// On a serial line, only heartbeats show that the other end was restarted.
 constexpr ZmtpDriver::Options kLineTimeout{
     .handshake_ns_max = 2'000'000'000, .heartbeat_interval_ns = 1'000'000'000, .heartbeat_timeout_ns = 5'000'000'000};
 constexpr std::chrono::seconds kTryLineAgainAfter{1};
 constexpr std::chrono::seconds kShortageReportedEvery{60};
-constexpr int kShortagePauseMs = 200;                // before anybody is let in again
-constexpr std::chrono::milliseconds kCutPause{100};  // before a line whose gateway or target has gone begins anew
+constexpr int kShortagePauseMs = 200;                // before the next connection is accepted
+constexpr std::chrono::milliseconds kCutPause{100};  // before a line restarts whose gateway or target is gone
 
 bool has_hung_up(int socket) {
     pollfd item{socket, POLLRDHUP, 0};
     return ::poll(&item, 1, 0) > 0 && (item.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-// A listener stays readable when accept() fails so, and the next try would follow at once.
+// The listener stays readable after such a failure of accept(), and would be retried at once.
 bool is_shortage(int number) { return number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM; }
 
-// False: told to stop.
+// False: asked to stop.
 bool sleep(const std::stop_token& stop, std::chrono::milliseconds duration) {
     const auto until = std::chrono::steady_clock::now() + duration;
     while (!stop.stop_requested() && std::chrono::steady_clock::now() < until) {
@@ -80,7 +80,7 @@ struct Relay::State {
         }
     }
 
-    // Why the gateway doesn't take us in; once, until there is another reason.
+    // Logs why the gateway rejects the connection; once for each reason.
     void log_trouble(const GatewayLink& gateway) {
         const std::scoped_lock lock{trouble_mutex};
         if (gateway.is_connected()) {
@@ -139,7 +139,7 @@ struct Relay::State {
             }
             DescriptorPort port{line.descriptor};
             LineStream stream{port, LineStream::End::kHost};
-            (void)stream.end_connection();  // what came before is nobody's
+            (void)stream.end_connection();  // bytes before this belong to no connection
             relay(stream,
                   {.target = kLineTimeout,
                    .descriptor = line.descriptor.get(),
@@ -161,7 +161,7 @@ struct Relay::State {
         }};
     }
 
-    // False: there is no descriptor, or no memory, for anybody now.
+    // False: there are no descriptors or no memory for connections now.
     [[nodiscard]] bool take_in(const Listener& listener) {
         auto socket = listener.accept();
         if (socket.get() < 0) {
@@ -203,7 +203,7 @@ Result<std::unique_ptr<Relay>> Relay::open(const RelayOptions& options) {
         return Error{ErrorCode::kUsage, "no target to relay; give --listen tcp://127.0.0.1:PORT or --serial PATH"};
     }
     state->keys = PERFLEET_TRY(options.load_keys());
-    // Says now what is wrong with the endpoint or the keys.
+    // Reports errors of the endpoint or the keys at once.
     PERFLEET_TRY(state->connect());
     for (const std::string& endpoint : options.listen) {
         auto listener = PERFLEET_TRY(Listener::bind(endpoint));

@@ -13,8 +13,8 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kFrameSizeBytesMax = limits::kBatchSizeBytesMax;
-constexpr std::uint64_t kIdleNs = 100'000'000;   // until stop is looked at
-constexpr std::uint64_t kBlockedNs = 2'000'000;  // until one that took nothing is asked again
+constexpr std::uint64_t kIdleNs = 100'000'000;   // interval for checking stop
+constexpr std::uint64_t kBlockedNs = 2'000'000;  // until a blocked connection is tried again
 constexpr int kFramesAtOnce = 16;
 
 std::unique_ptr<std::byte[]> frame_memory() { return std::make_unique_for_overwrite<std::byte[]>(kFrameSizeBytesMax); }
@@ -129,7 +129,7 @@ bool RelayedTarget::follow_redirect() {
         return false;
     }
     gateway_.go_to(reply->endpoint, reply->public_key);
-    has_gateway_ = gateway_.is_connected();  // until then nothing is carried
+    has_gateway_ = gateway_.is_connected();  // nothing is relayed until then
     return true;
 }
 

@@ -24,7 +24,7 @@
 namespace perfleet {
 namespace {
 
-// The gateway answers within the operator's timeout; longer than this beyond it, it is stuck or stopped.
+// The gateway answers within the operator's timeout; this much later, it must be stuck or stopped.
 constexpr int kGatewayTimeoutMs = 10'000;
 
 Error hung_up(std::size_t answered, std::size_t asked) {
@@ -76,7 +76,7 @@ Result<std::vector<Answered>> SocketLine::ask(const std::vector<SessionRecord>& 
     return answers;
 }
 
-// By way of the store that gateways share.
+// Sends requests through the store that gateways share.
 class SharedLine final : public ControlLine {
 public:
     SharedLine(std::unique_ptr<RequestBox> box, ShardCount shards) : box_{std::move(box)}, shards_{shards} {}

@@ -37,7 +37,7 @@ std::vector<std::string> unstored_files(const std::string& data_folder) {
     return files;
 }
 
-// What earlier recordings could not store.
+// Stores what earlier recordings could not store.
 void store_unstored(const std::string& data_folder, Store& store, const LogSink& log) {
     for (const std::string& file : unstored_files(data_folder)) {
         const auto imported = import_frames(file, std::nullopt, utc_now(), store);
@@ -50,7 +50,7 @@ void store_unstored(const std::string& data_folder, Store& store, const LogSink&
         log({LogLevel::kNotice, "store",
              "stored " + std::to_string(imported->row_count) + " rows that an earlier recording left in " + file});
     }
-    ::rmdir(unstored_folder(data_folder).c_str());  // where nothing is left in it
+    ::rmdir(unstored_folder(data_folder).c_str());  // only if it is empty
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ Result<std::unique_ptr<LocalGateway>> LocalGateway::open(std::string folder, Log
     return gateway;
 }
 
-// Done where another process has it, too.
+// Succeeds without opening the store if another process has it.
 Result<Done> LocalGateway::try_to_open() {
     if (has_writer(folder_)) {
         return Done{};

@@ -33,7 +33,7 @@ constexpr std::uint64_t kAnswerTimeoutNs = 60'000'000'000;
 constexpr std::uint64_t kImagesTimeoutNs = 40'000'000'000;  // nothing is acknowledged meanwhile
 constexpr std::uint64_t kTellWaitingNs = 2'000'000'000;
 constexpr std::size_t kRingSizeBytes = 4U << 20;
-// What isn't acknowledged. Nothing more is taken while half of it is used, so that nothing is dropped.
+// For batches without acknowledgement. Accepts no more while half of it is used, so that nothing is dropped.
 constexpr std::size_t kSpoolSizeBytes = 32U << 20;
 static_assert(kSpoolSizeBytes / 2 > 2 * limits::kBatchSizeBytesMax);
 
@@ -141,7 +141,7 @@ private:
         return wait_until([this] { return batches_.used_bytes() == 0; });
     }
 
-    // Goes on with the delivery until then, or until the gateway has done nothing for too long.
+    // Continues the delivery until then, or until the gateway has made no progress for too long.
     template <class Condition>
     Result<Done> wait_until(Condition is_reached) {
         const Delivery::Status& status = delivery_.status();
@@ -188,7 +188,7 @@ private:
 
     std::unique_ptr<GatewayLink> link_;
     std::vector<std::byte> hello_;
-    std::unique_ptr<std::byte[]> memory_;  // of ring, losses and spool, untouched until it is used
+    std::unique_ptr<std::byte[]> memory_;  // of ring, losses and spool; pages are untouched until used
     SpscRing batches_;
     SpscRing losses_;
     WaitingImages images_;
@@ -220,7 +220,7 @@ private:
     GatewayLink::Peer peer_;
 };
 
-// Through whoever writes to the store, this process when nobody else does any more.
+// Stores through the process that writes to the store: this one if no other does any more.
 class SharedDestination final : public GatewayDestination {
 public:
     SharedDestination(GatewayLink::Peer peer, LocalSocket socket, std::unique_ptr<LocalGateway> gateway)
@@ -229,7 +229,7 @@ public:
     }
 
 private:
-    LocalSocket socket_;  // the endpoint's path may lead through it
+    LocalSocket socket_;  // the path of the endpoint may lead through it
     std::unique_ptr<LocalGateway> gateway_;
 };
 
@@ -252,7 +252,7 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<SessionDestination>> connect_destination(GatewayLink::Peer peer) {
-    PERFLEET_TRY(GatewayLink::connect(peer));  // its endpoints and keys are right
+    PERFLEET_TRY(GatewayLink::connect(peer));  // checks its endpoints and keys
     return std::unique_ptr<SessionDestination>{std::make_unique<GatewayDestination>(std::move(peer))};
 }
 

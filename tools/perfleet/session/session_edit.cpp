@@ -11,9 +11,9 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kEditTimeoutNs = 600ULL * 1'000'000'000;  // space is given back before the answer
+constexpr std::uint64_t kEditTimeoutNs = 600ULL * 1'000'000'000;  // the answer comes after space is freed
 
-// By who writes there: a gateway, or a recorder.
+// Asks the process that writes to the store: a gateway, or a recorder.
 Result<Done> order_edit(const std::string& where, const std::vector<SessionRecord>& sessions, SessionEdit edit,
                         const std::string& given_name) {
     const auto line = ControlLine::open(where);

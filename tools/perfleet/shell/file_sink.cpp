@@ -26,7 +26,7 @@ bool is_file_with_content(const struct stat& status) { return S_ISREG(status.st_
 
 std::string path_of(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
 
-// A file of the folder without a name; none where there is none to be had, or none that could be given a name.
+// Opens a nameless file in the folder; none if the system can't, or couldn't name it later.
 FileDescriptor open_nameless(const std::string& folder) {
     FileDescriptor descriptor{::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
     if (descriptor && ::access(path_of(descriptor.get()).c_str(), F_OK) != 0) {
@@ -143,7 +143,7 @@ Result<Done> FileSink::put_in_place() {
     PERFLEET_TRY(make_way());
     if (unfinished_path_.empty()) {
         int error = link_nameless(descriptor_.get(), place_);
-        // A link replaces nothing: beside what is there it gets a name of this process, to be renamed.
+        // A link can't replace a file: if there is one, the link gets a name of this process, and is renamed later.
         for (unsigned i = 0; error == EEXIST && i < kNamesTried; ++i) {
             std::string name = place_ + "." + std::to_string(::getpid()) + "." + std::to_string(i);
             error = link_nameless(descriptor_.get(), name);

@@ -23,7 +23,7 @@ std::string pager_command() {
     return "less -FRX";
 }
 
-// A pager that can't be started would take the text with it.
+// Text would be lost in a pager that can't be started.
 bool is_there(const std::string& command) {
     const std::string word = command.substr(0, command.find_first_of(" \t"));
     const bool is_plain = word.find_first_of("'\"$`\\;&|<>()=*?[]~#") == std::string::npos;
@@ -32,7 +32,7 @@ bool is_there(const std::string& command) {
 
 }  // namespace
 
-// Ctrl-C belongs to the pager, and a pager that is left reads no more.
+// Ctrl-C is for the pager; a pager that was quit reads no more (SIGPIPE).
 class Pager::IgnoredSignals {
 public:
     IgnoredSignals() {
@@ -64,7 +64,7 @@ std::unique_ptr<Pager> Pager::start() {
     return pipe == nullptr ? nullptr : std::unique_ptr<Pager>{new Pager{pipe}};
 }
 
-// Signals only now: the pager would have inherited it.
+// Ignores signals only now: the pager would have inherited it.
 Pager::Pager(std::FILE* pipe) : pipe_{pipe}, ignored_{std::make_unique<IgnoredSignals>()} {}
 
 Pager::~Pager() { ::pclose(pipe_); }

@@ -25,7 +25,7 @@ std::string progress_text(const std::string& what, std::uint64_t done, std::uint
     if (total == 0 || done == 0) {
         return what + ": " + duration_text(seconds);
     }
-    constexpr double kShareMax = 0.99;  // all is done when the line is gone
+    constexpr double kShareMax = 0.99;  // 100 % is never shown: then the line is gone
     const double share = std::min(static_cast<double>(done) / static_cast<double>(total), kShareMax);
     const auto rest = static_cast<std::uint64_t>(static_cast<double>(seconds) * (1 - share) / share + 0.5);
     return what + ": " + std::to_string(static_cast<unsigned>(share * 100)) + " %, about " +

@@ -41,7 +41,7 @@ Result<ProgramOutput> run_program(const std::vector<std::string>& command, std::
     }
     ProgramOutput output;
     output.text = read_rest(from.get(), output_size_bytes_max).value_or("");
-    from.reset();  // ends a program that has more to say
+    from.reset();  // ends a program that still writes
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kMsPerSecond = 1'000;
 
-// Signal handlers can't be given anything.
+// Signal handlers take no arguments.
 volatile int stop_fd = -1;
 
 void on_stop(int signal) {

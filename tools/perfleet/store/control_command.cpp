@@ -1,4 +1,4 @@
-// control: requests to collectors that run, through the gateway that writes to the store.
+// control: sends requests to running collectors, through the gateway that writes to the store.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -58,7 +58,7 @@ Result<OperatorCommand> order_of(const ControlOptions& options) {
     return order;
 }
 
-// Those that may run: the ones without an end.
+// Sessions that may still run: those without an end.
 Result<std::vector<SessionRecord>> open_sessions(const ControlOptions& options) {
     const auto matchers = PERFLEET_TRY(parse_matchers(options.select));
     const auto store = PERFLEET_TRY(open_store_reader(options.data));
@@ -84,7 +84,7 @@ Result<std::vector<SessionRecord>> open_sessions(const ControlOptions& options) 
     return open;
 }
 
-// Of a target only those that are there, or, when none is, that it isn't.
+// For each target, the answers of connected sessions; if none is connected, only the newest answer.
 std::vector<Answered> worth_telling(const std::vector<Answered>& answers) {
     std::map<TargetId, const Answered*> absent;
     std::vector<Answered> told;
@@ -129,7 +129,7 @@ Answer table_of(const std::vector<Answered>& answers) {
     return table;
 }
 
-// For people: a line a session.
+// Prints a line a session.
 void print_lines(const std::vector<Answered>& answers) {
     constexpr std::size_t kDigits = 8;
     for (const Answered& answer : answers) {

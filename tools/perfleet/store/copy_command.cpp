@@ -1,4 +1,4 @@
-// copy: a store's content into another store, compared at the end.
+// copy: copies a store's content into another store, and compares them at the end.
 #include <cstdio>
 #include <memory>
 #include <optional>

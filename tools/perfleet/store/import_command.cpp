@@ -1,4 +1,4 @@
-// import: what other programs measured, put into a store.
+// import: puts measurements of other programs into a store.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -106,7 +106,7 @@ Result<SourceFile> read_file(const std::string& path) {
     return file;
 }
 
-// "62500000", "2.4e9": `option` says where it stands. Errors: kUsage.
+// "62500000", "2.4e9"; `option` names its source in errors. Errors: kUsage.
 Result<std::uint64_t> parse_clock_hz(const std::string& option, const std::string& text) {
     const ParsedDecimal parsed = parse_decimal(text);
     const auto hertz = parsed.fault == DecimalFault::kNone ? in_parts(parsed.value, 0) : std::nullopt;
@@ -118,7 +118,7 @@ Result<std::uint64_t> parse_clock_hz(const std::string& option, const std::strin
     return *hertz;
 }
 
-// What --clock-hz and a label of that name say, which must be the same; 0: neither is given.
+// The value of --clock-hz or of the label clock_hz, which must not differ; 0: neither is given.
 Result<std::uint64_t> said_clock_hz(const ImportOptions& options) {
     std::uint64_t hertz = 0;
     std::string said_by;
@@ -200,7 +200,7 @@ void warn_of_expired(const ImportOptions& options, const StoredSession& stored) 
     }
 }
 
-// A collector's own session, as it would have come over a wire.
+// Imports a collector's own session, as if it had come over a wire.
 Result<Done> import_collected(const ImportOptions& options) {
     if (options.file == "-") {
         return usage("--format frames: name the file, it is read twice");
@@ -324,7 +324,7 @@ Result<Done> import_as_told(ImportOptions& options) {
                : import_file(options);
 }
 
-// CLI11 takes -1 for 2^64 - 1.
+// CLI11 reads -1 as 2^64 - 1.
 std::string check_not_negative(const std::string& text) {
     return text.starts_with('-') ? "'" + text + "' is below 0" : "";
 }

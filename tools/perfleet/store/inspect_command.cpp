@@ -1,4 +1,4 @@
-// inspect: what a store's folder holds, and what of it is damaged.
+// inspect: what a store's folder contains, and which parts are damaged.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -65,7 +65,7 @@ Answer damage_of(const StoreCheck& check) {
     return answer;
 }
 
-// The same as `losses` of all sessions makes.
+// The same ledger as `losses` of all sessions.
 Result<Ledger> ledger_of(const std::string& data, bool is_damaged) {
     const auto reader = PERFLEET_TRY(open_store_reader(data));
     const auto scan = PERFLEET_TRY(Scan::open(*reader, Selection{}));

@@ -1,4 +1,4 @@
-// sessions name, rm, gc: what is changed of the sessions in a data folder.
+// sessions name, rm, gc: changes to the sessions in a data folder.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -32,7 +32,7 @@
 namespace perfleet {
 namespace {
 
-constexpr int kRoundsMax = 3;  // of gc: sizes are what rows take, not what files do
+constexpr int kRoundsMax = 3;  // of gc: session sizes are those of rows, not of files
 
 struct SessionsOptions {
     std::string data;
@@ -41,20 +41,20 @@ struct SessionsOptions {
     std::string given_name;             // likewise
     std::vector<std::string> sessions;  // of rm
     std::vector<std::string> keep;      // of gc
-    std::uint64_t keep_last = 0;        // likewise; 0: not said
+    std::uint64_t keep_last = 0;        // likewise; 0: not given
     bool is_dry_run = false;            // likewise
     bool is_forced = false;             // of rm
 };
 
-// What a session has in the store, for those who are shown what goes.
+// A session's content in the store, shown before it is removed.
 struct SessionContent {
     SessionName name;
     SessionRecord record;
     std::string given_name;
     bool is_ended = false;
-    UtcNs last;  // when it ended, or the end of the last hour with rows of it; not before it came
+    UtcNs last;  // its end, or the end of its last hour with rows; not before its arrival
     std::uint64_t row_count = 0;
-    std::uint64_t size_bytes = 0;  // as far as it was asked for: that reads all of it
+    std::uint64_t size_bytes = 0;  // only if needed: counting it reads the whole session
 };
 
 std::string short_id(const SessionName& name) {
@@ -70,7 +70,7 @@ Result<std::unique_ptr<StoreReader>> open_reader(const SessionsOptions& options)
     return open_data(query);
 }
 
-// As they came, without those that were removed before.
+// The sessions by time of arrival, without removed ones.
 Result<std::vector<SessionContent>> contents_of(const StoreReader& store, const NotedSessions& sessions) {
     std::map<SessionName, std::pair<std::uint64_t, BucketNumber>> rows;
     const auto partitions = PERFLEET_TRY(store.partitions());
@@ -82,7 +82,7 @@ Result<std::vector<SessionContent>> contents_of(const StoreReader& store, const 
             }
             auto& [row_count, last] = rows[name];
             last = std::max(last, partition.bucket);
-            // What is damaged goes uncounted.
+            // Damaged batches aren't counted.
             (void)store.visit_batches(partition, name.target, name.session, [&](const BatchRecord& batch) {
                 for (const BatchRecord::Rows& series : batch.rows) {
                     row_count += is_definition(series.series.kind) ? 0 : series.row_count;
@@ -108,7 +108,7 @@ Result<std::vector<SessionContent>> contents_of(const StoreReader& store, const 
             content.is_ended = true;
             content.last = end->end_point.utc_ns;
         }
-        content.last = std::max(content.last, session.record.came());  // what is imported today is of today
+        content.last = std::max(content.last, session.record.came());  // an import of today counts as of today
         contents.push_back(std::move(content));
     }
     std::sort(contents.begin(), contents.end(), [](const SessionContent& a, const SessionContent& b) {
@@ -140,7 +140,7 @@ Answer table_of(const std::vector<SessionContent>& contents) {
     return answer;
 }
 
-// Those that may still be recorded are left alone, unless the user wants it so.
+// Leaves sessions that may still be recorded, unless `is_forced`.
 Result<Done> remove_all(const std::string& folder, const std::vector<SessionContent>& contents, bool is_forced) {
     const bool has_other_writer = has_writer(folder);
     std::vector<SessionRecord> sessions;
@@ -187,7 +187,7 @@ Result<Done> remove_named(const SessionsOptions& options, const std::string& fol
         for (const std::string& wanted : options.sessions) {
             NotedSessions sessions = all;
             if (auto found = choose_session(wanted, sessions); !found.ok()) {
-                return found;  // and none is removed
+                return found;  // none is removed then
             }
             chosen.merge(sessions);
         }
@@ -204,7 +204,7 @@ Result<Done> remove_named(const SessionsOptions& options, const std::string& fol
 
 // -- gc ---------------------------------------------------------------------------------------------------------------
 
-// What is to be kept: each rule alone makes sessions go.
+// What to keep: each rule alone removes sessions.
 struct KeepRules {
     std::optional<std::uint64_t> size_bytes;
     std::optional<std::int64_t> age_ns;
@@ -248,7 +248,7 @@ Result<std::uint64_t> size_of_store(const std::string& folder) {
     return size ? Result<std::uint64_t>{size->used_bytes} : Error{ErrorCode::kIo, folder + ": its size can't be read"};
 }
 
-// Of those that a gateway beside may still write to none is chosen, nor is the last one.
+// Never chooses the last session, nor one to which a running gateway may still write.
 Result<std::vector<SessionContent>> choose_oldest(const SessionsOptions& options, const std::string& folder,
                                                   const KeepRules& rules, std::uint64_t store_size_bytes) {
     const auto reader = PERFLEET_TRY(open_reader(options));

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kWriteTimeoutNs = 60ULL * 1'000'000'000;
 
-// In the store's folder, for one process at a time; empty but while it hands something over.
+// A file in the store's folder, for one process at a time; empty except during a hand-over.
 class HandedFile {
 public:
     explicit HandedFile(const std::string& folder)
@@ -54,7 +54,7 @@ Result<SymbolWriter> SymbolWriter::open(const std::string& folder) {
     SymbolWriter writer;
     writer.folder_ = folder;
     StoreOptions options;
-    options.is_shared = true;  // symbols belong to no shard: beside gateways, where they share the store
+    options.is_shared = true;  // symbols have no shard: they are shared, also with running gateways
     auto store = open_store(folder, options);
     if (store.ok()) {
         writer.store_ = std::move(*store);

@@ -1,4 +1,4 @@
-// symbols push, fetch, prune: what a store has of symbols, changed by hand.
+// symbols push, fetch, prune: changes a store's symbols by hand.
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -28,12 +28,12 @@ struct SymbolsOptions {
     std::string data;
     std::vector<std::string> files;
     std::string debug_file;
-    std::vector<std::string> build_ids;  // hexadecimal, whole or first digits
+    std::vector<std::string> build_ids;  // hexadecimal, complete or only first digits
     std::string servers;
 };
 
 Result<std::unique_ptr<Store>> open_writable(const std::string& folder) {
-    PERFLEET_TRY(open_store_reader(folder));  // which makes none
+    PERFLEET_TRY(open_store_reader(folder));  // fails if there is no store: it creates none
     auto store = open_store(folder);
     if (!store.ok() && store.error().code == ErrorCode::kBusy) {
         return Error{ErrorCode::kBusy, "a gateway or recorder writes to " + folder +
@@ -58,7 +58,7 @@ Result<Done> push(const SymbolsOptions& options, const std::string& folder) {
     return Done{};
 }
 
-// Raw build-ids that sessions name and the store has no symbols of: all, or those that are asked for.
+// Raw build-ids of sessions whose symbols the store lacks: all, or those in the options.
 Result<std::vector<std::string>> chosen_builds(const SymbolsOptions& options, const StoreReader& store) {
     Selection selection;
     selection.reads_large_texts = false;
