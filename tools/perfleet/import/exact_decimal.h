@@ -12,7 +12,7 @@
 
 namespace perfleet {
 
-// digits × 10^-decimals; no zero at the end of the decimals. decimals may be negative: 1.5e30 is 15 × 10^29.
+// digits × 10^-decimals; the decimals don't end in 0. decimals may be negative: 1.5e30 is 15 × 10^29.
 struct ExactDecimal {
     std::uint64_t digits = 0;
     int decimals = 0;
@@ -29,10 +29,10 @@ struct ParsedDecimal {
 
 [[nodiscard]] ParsedDecimal parse_decimal(std::string_view text_untrusted);
 
-// What is wrong with it, in words with the way out: "\"-4\" is negative; …".
+// Describes the fault and its remedy: "\"-4\" is negative; …".
 [[nodiscard]] std::string fault_in_words(DecimalFault fault, std::string_view text_untrusted);
 
-// As a whole number of 10^-decimals; nothing where that is none, or needs more than 64 bits.
+// The value in units of 10^-decimals; nothing if it isn't a whole number of them, or exceeds 64 bits.
 [[nodiscard]] std::optional<std::uint64_t> in_parts(const ExactDecimal& value, unsigned decimals);
 
 // "1,234" and "12,345,678.9": one to three digits, then groups of three.

@@ -1,6 +1,6 @@
-// What an importer makes of a file: runs, each with its series of rows and everything that the file says of it.
+// The result of parsing a file: runs, each with its series of rows and everything that the file says about it.
 //
-// Plain values. Formats refuse nothing that was measured: a run that failed is a run that failed.
+// Plain values. Formats reject no measurements: a failed run is imported as failed.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ struct ImportedSeries {
     Kind kind{};
     std::string event;
     std::string unit;
-    // Each row: the integers of columns_of(kind), in that order; the time only when the run has a clock.
+    // Each row: the integers of columns_of(kind), in that order; with a time only if the run has a clock.
     std::vector<std::vector<std::uint64_t>> rows;
-    // Instead of rows, of a series of single values: there may be many.
+    // Used instead of rows for a series of single values: there may be many.
     std::vector<std::uint64_t> values;
-    std::map<CountName, std::uint64_t> lost;  // rows that were produced and aren't here, by reason
-    std::string format;                       // what else is to be known of the event, as text
+    std::map<CountName, std::uint64_t> lost;  // rows that were produced but aren't here, by reason
+    std::string format;                       // the event's description, as text
 };
 
-// Rows of such a series, by the names of their columns; without a time, and with it.
+// A row of such a series, from columns by name; without a time, and with it.
 template <Kind kKind, ColumnId... kIds>
 [[nodiscard]] std::vector<std::uint64_t> imported_row(ColumnValue<kIds>... values) {
     const auto row = row_of<kKind>(values...);
@@ -54,7 +54,7 @@ struct ImportedRun {
     std::map<std::string, std::string> labels;  // parameters and results: "format", "status", "clock_hz", …
     std::vector<std::string> warnings;
 
-    // The run did not end as it should; what it measured is kept.
+    // Marks the run as failed; its measurements are kept.
     void fail(const std::string& why) {
         labels["status"] = "failed";
         labels.try_emplace("error", why);
@@ -62,21 +62,21 @@ struct ImportedRun {
     }
 };
 
-// What the user says beside the file.
+// Options that the user gives for the file.
 struct ImportHints {
     std::string event;                               // name of the event; empty: the format's own
     std::string unit;                                // of plain numbers; empty: "cycles"
     std::optional<std::uint64_t> initial_test_size;  // of a table without a header
     std::uint64_t test_size_delta = 1;
-    // Of what a seL4 kernel logged.
+    // For logs of a seL4 kernel.
     std::string architecture;
-    std::string kernel_version;  // empty: as of 14.0.0
+    std::string kernel_version;  // empty: like 14.0.0
     bool is_mcs = false;
     std::optional<std::uint64_t> log_index;         // as seL4_BenchmarkFinalizeLog returned it
     std::optional<std::uint64_t> tracepoint_count;  // KernelMaxNumTracePoints
     std::uint64_t clock_hz = 0;                     // 0: not known
     std::vector<std::string> thread_names;
-    std::vector<std::pair<std::string, std::string>> points;  // event, and the text of its timestamps
+    std::vector<std::pair<std::string, std::string>> points;  // event, and the text with its timestamps
 };
 
 // The formats. `text_untrusted` is a whole file. Errors: kInvalid names the line.
@@ -87,7 +87,7 @@ struct ImportHints {
                                                               const ImportHints& hints);
 [[nodiscard]] Result<std::vector<ImportedRun>> read_utilisation(std::string_view text_untrusted,
                                                                 const ImportHints& hints);
-// Bytes of the log buffer, and of the IPC buffer after seL4_BenchmarkGetThreadUtilisation, one thread behind the other.
+// Bytes of the log buffer; and of the IPC buffer after seL4_BenchmarkGetThreadUtilisation, one thread after another.
 [[nodiscard]] Result<std::vector<ImportedRun>> read_sel4_entries(std::string_view bytes_untrusted,
                                                                  const ImportHints& hints);
 [[nodiscard]] Result<std::vector<ImportedRun>> read_sel4_tracepoints(std::string_view bytes_untrusted,

@@ -1,4 +1,4 @@
-// A file of another profiler, perf.data or pprof, known by its first bytes.
+// A file of another profiler, perf.data or pprof, recognised by its first bytes.
 #pragma once
 
 #include <string>
@@ -19,11 +19,11 @@ struct RecordingFile {
     RecordingFiles files;
 };
 
-// `format` is empty where the first bytes say it. Errors: kUsage (neither of the two), those of open_recording().
+// `format`: empty to recognise it by the first bytes. Errors: kUsage (neither format), those of open_recording().
 [[nodiscard]] Result<RecordingFile> open_recording_file(const std::string& path, const std::string& format);
 
-// Stored, with a line that says how far it is; warnings are on standard error afterwards. Errors: those of
-// import_perf_data() and import_pprof().
+// Stores the file, with a progress line; warnings follow on standard error. Errors: those of import_perf_data() and
+// import_pprof().
 [[nodiscard]] Result<ImportedRecording> import_recording_file(RecordingFile file, const RecordingImport& options,
                                                               SessionDestination& destination);
 

@@ -1,4 +1,4 @@
-// What the formats build their runs of.
+// Helpers with which formats build their runs.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace perfleet {
 
-// A run that ended well, without series.
+// A successful run without series.
 inline ImportedRun new_run(const std::string& format) {
     ImportedRun run;
     run.labels = {{"format", format}, {"status", "ok"}};
     return run;
 }
 
-// A series without rows, with the event's name and the unit that the user says, else `event` and cycles.
+// A series without rows; event name and unit are the user's, else `event` and cycles.
 inline ImportedSeries new_series(Kind kind, const ImportHints& hints, std::string_view event) {
     ImportedSeries series;
     series.kind = kind;

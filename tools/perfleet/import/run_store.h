@@ -1,7 +1,7 @@
-// Stores imported runs the way a collector's batches come in: sealed messages.
+// Stores imported runs as a collector's batches are stored: as sealed messages.
 //
-// A run is a session. Its id is made from its content, its target and its time: the same run comes in once, however
-// often it is imported.
+// A run is a session. Its id is made from its content, its target and its time: importing the same run again adds
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct StoredRun {
     bool was_there = false;
 };
 
-// Durable when it returns. Errors: kInvalid (its hour was dropped) or kTooLarge (past a limit of
-// vocabulary/batch_limits.h), in words; those of SessionWriter.
+// Durable when it returns. Errors: kInvalid (its hour was dropped), kTooLarge (exceeds a limit of
+// vocabulary/batch_limits.h); those of SessionWriter.
 [[nodiscard]] Result<StoredRun> store_run(const ImportedRun& run, const ImportPlace& place,
                                           SessionDestination& destination);
 

@@ -1,4 +1,4 @@
-// Lines and numbers of a text file that came from a serial console or a script.
+// Lines and numbers of a text file from a serial console or a script.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline std::string_view without_space(std::string_view text) {
                                            : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-// Without what a console adds: escape sequences that set colours and move the cursor, and zero bytes.
+// Removes what a console adds: escape sequences that set colours and move the cursor, and zero bytes.
 inline std::string without_escapes(std::string_view text) {
     std::string plain;
     plain.reserve(text.size());
@@ -48,7 +48,7 @@ inline std::string without_escapes(std::string_view text) {
     return plain;
 }
 
-// Without the mark that some editors begin UTF-8 with.
+// Removes the byte order mark that some editors write before UTF-8.
 inline std::string_view without_mark(std::string_view text) {
     return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text;
 }
@@ -58,7 +58,7 @@ struct TextLine {
     std::string_view text;
 };
 
-// Each line without its end and without space around, up to the first error of `visit`.
+// Visits each line without its end and surrounding space, up to the first error of `visit`.
 template <class Visit>
 [[nodiscard]] Result<Done> each_line(std::string_view text, const Visit& visit, std::size_t first_line = 1) {
     for (std::size_t number = first_line; !text.empty(); ++number) {
@@ -79,7 +79,7 @@ inline std::vector<std::string_view> words_of(std::string_view line) {
     return words;
 }
 
-// All words as numbers, or nothing.
+// All words as numbers; nothing if one isn't a number.
 inline std::optional<std::vector<std::uint64_t>> numbers_of(std::string_view line) {
     std::vector<std::uint64_t> numbers;
     for (const std::string_view word : words_of(line)) {

@@ -1,4 +1,4 @@
-// Which event a record belongs to: by its id where there are several.
+// Finds the event of a record: by its id if there are several.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace perfleet {
 
 class EventFinder {
 public:
-    // Borrowed; its events don't change any more.
+    // Borrows the recording, whose events must not change any more.
     explicit EventFinder(const RecordedSession& recording);
 
-    // Empty: an id that no event has.
+    // Empty: no event has this id.
     [[nodiscard]] std::optional<std::uint32_t> event_of(const RecordBytes& record) const;
     [[nodiscard]] std::optional<std::uint32_t> event_of_id(std::uint64_t id) const;
     [[nodiscard]] bool is_foreign() const { return recording_.events.front().is_foreign; }
-    // 0: it has none.
+    // 0: the record has no time.
     [[nodiscard]] std::uint64_t time_of(const RecordBytes& record) const;
 
 private:

@@ -1,6 +1,6 @@
-// Records that have no row of their own, as rows of Kind::kRecord: their bytes, and what their trailers say.
+// Stores records without rows of their own as rows of Kind::kRecord: their bytes, and their trailers' content.
 //
-// One thread. Memory: kHeldSizeBytesMax of those that stand before the first row, and of those that hold on.
+// One thread. Memory: kHeldSizeBytesMax of records before the first row, and of records that stay valid.
 #pragma once
 
 #include <cstddef>
@@ -40,23 +40,23 @@ class KeptRecords {
 public:
     static constexpr std::size_t kHeldSizeBytesMax = 4U << 20U;
 
-    // Borrowed.
+    // Borrows `rows`.
     explicit KeptRecords(SealedRows& rows) : rows_{rows} {}
 
-    // perf understands the bytes of such records in any file: their trailer is made anew.
+    // perf reads the bytes of such records in any file: their trailer is written anew.
     [[nodiscard]] static bool is_kept_whole(std::uint32_t type);
-    // Too many stand before the first row.
+    // Too many records come before the first row.
     [[nodiscard]] bool is_full() const { return held_size_bytes_ > kHeldSizeBytesMax; }
 
-    // `event`: that the record belongs to, if it says something of its own moment alone.
+    // `event`: the record's event, if the record is about its own time only.
     void keep(const RecordBytes& record, std::span<const std::byte> body, Ticks time, const RecordThread& thread,
               EventNumber event);
 
-    // Rows begin, with those that were kept before.
+    // Begins the rows, with the records that were kept before.
     void begin(Ticks now);
-    // What is kept of the process so far holds on no longer, but for namespaces: it runs another program from now on.
+    // Drops the kept records of the process, except namespaces: it runs another program from now on.
     void note_exec(std::uint32_t pid);
-    // Those that hold on are said again in an epoch that has begun.
+    // Repeats the records that stay valid in a new epoch.
     void define_lasting(Ticks now, ProcessTable& processes);
 
 private:
@@ -65,7 +65,7 @@ private:
         Row integers;
         EventNumber event;
         std::vector<std::byte> body;
-        std::uint64_t exec_count = 0;  // programs that had begun
+        std::uint64_t exec_count = 0;  // programs that had started
     };
     void drop_ended(ProcessTable& processes);
     void append(EventNumber event, Ticks time, const Row& integers, std::span<const std::byte> body);
@@ -76,7 +76,7 @@ private:
     std::size_t held_size_bytes_ = 0;
     std::vector<Held> lasting_;
     std::size_t lasting_size_bytes_ = 0;
-    std::unordered_map<std::uint32_t, std::uint64_t> last_execs_;  // since an epoch began: their numbers, by process
+    std::unordered_map<std::uint32_t, std::uint64_t> last_execs_;  // exec numbers since the epoch began, by process
     std::uint64_t exec_count_ = 0;
     bool has_begun_ = false;
 };

@@ -1,7 +1,7 @@
-// Puts a perf.data file, or a folder of them, into a store, as a session of the collector that perf was.
+// Stores a perf.data file, or a folder of them, as a session of the perf that recorded it.
 //
-// Of a damaged file all that stands before the damage is imported. Memory: kHeldSizeBytesMax of records, a batch, and
-// the tables of the session.
+// Everything before a damaged place is imported. Memory: kHeldSizeBytesMax of records, a batch, and the session's
+// tables.
 #pragma once
 
 #include "schemas/host/progress.h"
@@ -10,7 +10,7 @@
 
 namespace perfleet {
 
-// Errors: kInvalid, kTruncated, kTooLarge, kUnsupported (with the place in the file), kConflict, those of the store.
+// Errors: kInvalid, kTruncated, kTooLarge, kUnsupported (naming the offset), kConflict, those of the store.
 [[nodiscard]] Result<ImportedRecording> import_perf_data(RecordingFiles files, const RecordingImport& options,
                                                          SessionDestination& destination,
                                                          const ProgressReport& progress = {});

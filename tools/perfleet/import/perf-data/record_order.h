@@ -1,7 +1,8 @@
-// Records in the order of time. perf writes those of each CPU one after the other, and FINISHED_ROUND where all that
-// was older than the round before has been written.
+// Sorts records by time. perf writes each CPU's records in turn, and FINISHED_ROUND when everything older than the
+// previous round has been written.
 //
-// Bounded: of a file without rounds kHeldSizeBytesMax are held; what comes later than that is passed on late.
+// Bounded: kHeldSizeBytesMax of records are held if a file has no rounds; records that arrive too late are passed on
+// late.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +18,15 @@ class RecordOrder {
 public:
     static constexpr std::size_t kHeldSizeBytesMax = 40U << 20;
 
-    // Takes a copy.
+    // Copies the record.
     void add(const RecordBytes& record, std::uint64_t time);
 
-    // True: half of it is to be passed on.
+    // True: half of the records must be passed on.
     [[nodiscard]] bool is_full() const {
         return bytes_.size() + (entries_.size() * sizeof(Entry)) >= kHeldSizeBytesMax;
     }
 
-    // Visits (record, time) of all records up to the newest of the round before.
+    // Visits (record, time) of all records up to the newest of the previous round.
     template <class Visitor>
     void finish_round(Visitor visitor) {
         pass_until(round_limit_, visitor);

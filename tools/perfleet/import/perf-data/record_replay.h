@@ -1,9 +1,9 @@
-// Records in the order of time as rows, as the collector's source makes them: samples and tracepoints with their call
+// Turns records in time order into rows, like the collector's own source: samples and tracepoints with their call
 // chains, tasks, mappings and losses.
 //
-// What these rows have no column for stands beside them in rows of Kind::kRecord: fields of samples (perf::SampleRest),
-// and the bytes of whole records. What no row has is counted by name: not_kept(). One thread. Memory: the tables of the
-// collector's source, and that of KeptRecords.
+// Content without a column is stored in rows of Kind::kRecord: fields of samples (perf::SampleRest), and the bytes of
+// whole records. Content without any row is counted by name: not_kept(). One thread. Memory: the tables of the
+// collector's source, and those of KeptRecords.
 #pragma once
 
 #include <array>
@@ -32,10 +32,10 @@
 
 namespace perfleet {
 
-// What an event has counted since the recording began.
+// An event's count since the recording began.
 struct CounterReading {
     std::uint32_t cpu = 0;
-    std::uint32_t pid = 0;  // ~0: of all processes
+    std::uint32_t pid = 0;  // ~0: all processes
     std::uint64_t value = 0;
     std::uint64_t enabled_ns = 0;
     std::uint64_t running_ns = 0;
@@ -43,33 +43,33 @@ struct CounterReading {
 
 class RecordReplay {
 public:
-    // Borrowed.
+    // Borrows all arguments but the time.
     RecordReplay(const RecordedSession& recording, const EventFinder& events, SealedRows& rows, UtcNs recorded_until,
                  SymbolPaths paths);
 
-    // `time`: of the record; 0 where it has none.
+    // `time`: the record's; 0 if it has none.
     void take(const RecordBytes& record, std::uint64_t time);
 
     void take_counter(std::uint32_t event_index, const CounterReading& reading, std::uint64_t time);
 
-    // A record that can't be understood: lost.
+    // Counts a malformed record as lost.
     void count_malformed();
-    // Samples whose call chain has more frames than are kept.
+    // Samples whose call chain has more frames than the limit.
     [[nodiscard]] std::uint64_t cut_stack_count() const { return cut_stack_count_; }
     [[nodiscard]] std::uint64_t malformed_count() const { return malformed_count_; }
 
-    // Counts what was lost, and told at the end alone.
+    // Adds the losses that are only reported at the end.
     void finish();
 
-    // Of the last record.
+    // The time of the last record.
     [[nodiscard]] std::uint64_t time() const { return time_; }
     [[nodiscard]] std::uint64_t sample_count() const { return sample_count_; }
     [[nodiscard]] const ReplayedImages& images() const { return images_; }
 
-    // What was in the file and is in no row: "bit 25 of 1000 samples", "12 records of type 71 (AUXTRACE)".
+    // Content of the file that is in no row: "bit 25 of 1000 samples", "12 records of type 71 (AUXTRACE)".
     [[nodiscard]] std::vector<std::string> not_kept() const;
 
-    // A record that the caller passes over.
+    // Counts a record that the caller skips.
     void skip(std::uint32_t type) { ++skipped_[type]; }
 
 private:
@@ -77,8 +77,8 @@ private:
         Series series;
         std::uint64_t sample_count = 0;
         std::uint64_t raw_skipped = 0;
-        std::uint64_t lost_reported = 0;  // by LOST records
-        std::uint64_t lost_counted = 0;   // by LOST_SAMPLES
+        std::uint64_t lost_reported = 0;  // in LOST records
+        std::uint64_t lost_counted = 0;   // in LOST_SAMPLES records
     };
 
     void begin();
@@ -100,7 +100,7 @@ private:
                                                           Series series);
     void append(const TaskRow& row);
 
-    // When an epoch has begun.
+    // Called when an epoch has begun.
     void define_present();
     void define_modules();
     void sweep_images();
@@ -118,8 +118,8 @@ private:
     std::optional<UnwindMachine> machine_;
     StackUnwinder unwinder_;
     StackUnwinder::Chain unwound_;
-    bool is_unwound_ = false;           // the chain at hand is, from a copied stack
-    bool is_unwound_to_limit_ = false;  // the chain at hand has more frames than are kept
+    bool is_unwound_ = false;           // the current chain is unwound from a copied stack
+    bool is_unwound_to_limit_ = false;  // the current chain has more frames than the limit
     std::uint64_t cut_stack_count_ = 0;
     std::unique_ptr<ResolvedStack> resolved_;
     EpochDefinitions definitions_;
@@ -131,7 +131,7 @@ private:
     std::uint64_t sample_count_ = 0;
     std::uint64_t malformed_count_ = 0;
     std::uint64_t time_ = 0;
-    bool has_branches_ = false;  // stacks of them
+    bool has_branches_ = false;  // some samples have branch stacks
     bool has_begun_ = false;
 };
 

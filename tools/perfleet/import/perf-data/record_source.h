@@ -1,4 +1,4 @@
-// The records of a perf.data file, one after the other, those in compressed ones among them.
+// The records of a perf.data file, one after another, including those inside compressed records.
 //
 //  file mode                                            pipe mode
 //  ┌────────┬───────┬─────────┬────────────────┐        ┌────────┬────────────────────────────┐
@@ -6,7 +6,7 @@
 //  │ 104    │       │         │ sections       │        │ 16     │ HEADER_FEATURE …, samples  │
 //  └────────┴───────┴─────────┴────────────────┘        └────────┴────────────────────────────┘
 //
-// In memory: the buffer of FileBytes, and one decompressed record's rest.
+// Memory: the buffer of FileBytes, and the rest of one decompressed record.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,9 @@ struct PerfDataHeader {
         std::uint64_t offset = 0;
         std::uint64_t size_bytes = 0;
     };
-    bool is_foreign = false;  // written by a machine of the other byte order
+    bool is_foreign = false;  // written by a machine with the other byte order
     bool is_pipe = false;
-    std::uint64_t attr_entry_size_bytes = 0;  // an attr and the place of its ids
+    std::uint64_t attr_entry_size_bytes = 0;  // an attr, and the section of its ids
     Section attrs;
     Section records;
     std::vector<std::pair<unsigned, Section>> features;  // by number, ascending
@@ -37,24 +37,24 @@ struct PerfDataHeader {
 // The first bytes of a perf.data file, in either byte order.
 [[nodiscard]] bool is_perf_data(std::span<const std::byte> first_bytes);
 
-// Errors: kInvalid (no perf.data file), kTruncated.
+// Errors: kInvalid (not a perf.data file), kTruncated.
 [[nodiscard]] Result<PerfDataHeader> read_perf_data_header(const FileBytes& file);
 
 class RecordSource {
 public:
     static constexpr std::size_t kDecompressedSizeBytesMax = 16U << 20;  // of one compressed record
 
-    // Borrowed.
+    // Borrows `file`.
     RecordSource(FileBytes& file, const PerfDataHeader& header);
     ~RecordSource();
     RecordSource(const RecordSource&) = delete;
     RecordSource& operator=(const RecordSource&) = delete;
 
-    // The next record, borrowed until the next call; empty: at the end, or where the file can't be understood any
-    // more, which damage() names.
+    // The next record, borrowed until the next call; empty at the end, or where the file is damaged: see damage().
     [[nodiscard]] std::optional<RecordBytes> next();
 
-    // What follows a HEADER_TRACING_DATA or AUXTRACE record, and belongs to no record. Straight after it.
+    // The bytes after a HEADER_TRACING_DATA or AUXTRACE record, which no record contains. Call it right after the
+    // record.
     [[nodiscard]] std::vector<std::byte> take_payload(std::uint64_t size_bytes);
     void skip_payload(std::uint64_t size_bytes);
 

@@ -1,6 +1,6 @@
-// The records of a recording: of one file as they stand there, of several (`perf record --threads` writes one for each
-// of its threads) as one stream, the earliest first. What a file holds of several CPUs isn't in order in it;
-// RecordOrder puts that right.
+// The records of a recording. Those of one file come in the file's order; those of several files (`perf record
+// --threads` writes one for each of its threads) as one stream, the earliest first. Within a file, records of several
+// CPUs aren't sorted: RecordOrder does that.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ namespace perfleet {
 
 class RecordStreams {
 public:
-    // Borrowed. `parts`: beside the first file, records alone.
+    // Borrows the files. `parts`: further files, with records only.
     RecordStreams(FileBytes& file, std::span<FileBytes> parts, const PerfDataHeader& header);
 
-    // The next record, borrowed until the next call. `events` tells times; of one file none is needed.
+    // The next record, borrowed until the next call. `events` gives its time; with one file none is needed.
     [[nodiscard]] std::optional<RecordBytes> next(const EventFinder* events);
 
-    // Of the last record.
+    // The source of the last record.
     [[nodiscard]] RecordSource& source() { return *sources_[current_]->source; }
     [[nodiscard]] bool is_merged() const { return sources_.size() > 1; }
-    [[nodiscard]] std::uint64_t offset() const;  // read of all files so far
+    [[nodiscard]] std::uint64_t offset() const;  // bytes read of all files so far
     [[nodiscard]] std::vector<std::string> damages() const;
 
 private:

@@ -1,4 +1,4 @@
-// An event of a perf.data file: what its perf_event_attr says, and which fields its records have therefore.
+// An event of a perf.data file: the content of its perf_event_attr, and the resulting fields of its records.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,22 @@ namespace perfleet {
 
 inline constexpr std::size_t kAttrSizeBytesMin = 64;  // PERF_ATTR_SIZE_VER0
 
-struct RecordedEvent : RecordLayout {  // whose period may be a frequency in Hz
+struct RecordedEvent : RecordLayout {  // its period may be a frequency in Hz
     std::string name;
     std::vector<std::uint64_t> ids;
-    std::string attr;  // the whole, in this machine's byte order
+    std::string attr;  // complete, in this machine's byte order
 
-    // Of attr.
+    // Fields of attr.
     std::uint32_t type = 0;
     std::uint64_t config = 0;
     std::uint64_t flags = 0;  // attr_flags
     std::int32_t clock_id = 0;
 
-    // Of a tracepoint whose format is in the file.
+    // For a tracepoint whose format is in the file.
     std::string format;
     std::uint16_t group = 0;  // from 1; 0: in none
 
-    // Of what it counts, where the file says so.
+    // Unit and scale of the counts, if the file has them.
     std::optional<double> scale;
     std::string unit_name;
 
@@ -49,14 +49,14 @@ inline constexpr std::uint64_t kExcludeGuest = 1U << 20;
 inline constexpr std::uint64_t kUseClockid = 1U << 25;
 }  // namespace attr_flags
 
-// An attr of any size from kAttrSizeBytesMin on; what it lacks is 0. Empty: it is shorter than that.
+// Reads an attr of at least kAttrSizeBytesMin; missing fields are 0. Empty: it is shorter.
 [[nodiscard]] std::optional<RecordedEvent> read_attr(std::span<const std::byte> attr, bool is_foreign);
 
-// As perf calls an event that has no name in the file: "cycles:u", "raw 0x1a8". Of a tracepoint empty: its format has
+// perf's name of an event that the file doesn't name: "cycles:u", "raw 0x1a8". Empty for a tracepoint: its format has
 // its name.
 [[nodiscard]] std::string name_of_attr(const RecordedEvent& event);
 
-// What a row of it weighs: "ns", "events", "cycles", "2.3283064365386963e-10 Joules".
+// The unit of a row's weight: "ns", "events", "cycles", "2.3283064365386963e-10 Joules".
 [[nodiscard]] std::string unit_of_event(const RecordedEvent& event);
 
 }  // namespace perfleet

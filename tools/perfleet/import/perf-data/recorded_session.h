@@ -1,7 +1,7 @@
-// What a perf.data file says of its recording, outside the records: events, host, build-ids, formats of tracepoints.
-// Of a file they stand in its sections, of a pipe in records of their own.
+// What a perf.data file says about its recording beside the samples: events, host, build-ids, formats of tracepoints. A
+// file has them in its sections, a pipe in separate records.
 //
-// Bounded: kSectionSizeBytesMax of each section are read, limits::kEventsMax events, kBuildIdsMax build-ids.
+// Bounded: at most kSectionSizeBytesMax of each section, limits::kEventsMax events, kBuildIdsMax build-ids.
 #pragma once
 
 #include <cstddef>
@@ -29,21 +29,21 @@ public:
 
     explicit RecordedSession(bool is_foreign) : is_foreign_{is_foreign} {}
 
-    // Everything that the sections of a file have. Errors: kInvalid, kUnsupported, naming the offset. What a damaged
-    // feature had is missing, and named in a warning.
+    // Reads all sections of a file. Errors: kInvalid, kUnsupported, naming the offset. A damaged feature is left out,
+    // with a warning.
     [[nodiscard]] Result<Done> read_sections(const FileBytes& file, const PerfDataHeader& header);
 
-    // The records of a pipe. `body`: without the record's header. False: it breaks its format.
+    // The records of a pipe. `body`: without the record's header. False: the record is malformed.
     [[nodiscard]] bool take_attr(std::span<const std::byte> body);
     [[nodiscard]] bool take_event_update(std::span<const std::byte> body);
     [[nodiscard]] bool take_build_id(std::uint16_t misc, std::span<const std::byte> body);
     [[nodiscard]] bool take_feature(unsigned number, std::span<const std::byte> section);
     [[nodiscard]] bool take_tracing_data(std::span<const std::byte> bytes);
-    // Of simpleperf.
+    // For simpleperf.
     [[nodiscard]] bool take_event_ids(std::span<const std::byte> body);
     [[nodiscard]] bool take_kallsyms(std::span<const std::byte> body);
 
-    // Names and formats of events, once all that tells them was taken.
+    // Sets names and formats of events; called after all records with them were taken.
     void name_events();
 
     std::vector<RecordedEvent> events;
@@ -58,7 +58,7 @@ public:
         std::uint64_t ticks = 0;
     };
     std::optional<ClockPair> clock_pair;
-    std::uint64_t first_ns = 0;  // SAMPLE_TIME; 0: not told
+    std::uint64_t first_ns = 0;  // SAMPLE_TIME; 0: not recorded
     std::uint64_t last_ns = 0;
     std::map<std::string, std::string, std::less<>> meta;  // simpleperf's META_INFO
     RecordedSymbolsByPath symbols;                         // simpleperf's; by the paths of mappings

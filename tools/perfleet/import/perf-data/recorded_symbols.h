@@ -1,6 +1,6 @@
-// The functions that simpleperf writes beside its samples: features FILE and FILE2. Of each file those that samples
-// hit, as text in the format of ImageType::kKernelSymbols (schemas/wire/README.md): names for where the file isn't at
-// hand.
+// The functions that simpleperf writes beside its samples: features FILE and FILE2. They hold the functions of each
+// file that samples hit, as text in the format of ImageType::kKernelSymbols (schemas/wire/README.md): names for files
+// that aren't available.
 //
 //   FILE:   u32 size, then: path NUL, u32 type, u64 least address, u32 count, { u64 address, u32 size, name NUL } …,
 //           and of a library u64 offset of the least address in the file; of a module u64 offset in its memory
@@ -21,7 +21,7 @@
 namespace perfleet {
 
 struct RecordedFunction {
-    std::uint64_t address = 0;  // of libraries as the file has it, of the kernel where it ran
+    std::uint64_t address = 0;  // in libraries as in the file, in the kernel as at run time
     std::uint32_t size_bytes = 0;
     std::string name;
 };
@@ -31,15 +31,15 @@ struct RecordedSymbols {
         kKernel = 0,
         kKernelModule = 1,
         kElfFile = 2
-    };  // others have no address in a file
+    };  // other types have no addresses in a file
 
     Type type = Type::kElfFile;
     std::uint64_t least_address = 0;
     std::uint64_t offset_of_least = 0;
     std::vector<RecordedFunction> functions;
 
-    // By offset in the file, or from `start` of the kernel: "offset t name" lines, ascending. What lies behind a
-    // function and belongs to none has the name of the file in brackets, as if no symbol covered it.
+    // "offset t name" lines, ascending; by offset in the file, or from the kernel's `start`. Code after a function that
+    // belongs to none gets the file's name in brackets, as if no symbol covered it.
     [[nodiscard]] std::string text(std::string_view path, std::uint64_t kernel_start) const;
 };
 
@@ -47,7 +47,7 @@ using RecordedSymbolsByPath = std::map<std::string, RecordedSymbols, std::less<>
 
 inline constexpr std::size_t kRecordedFunctionsMax = 1U << 22;
 
-// Adds those of a section. False: it breaks its format; what stands before is added.
+// Adds the functions of a section. False: it is malformed; those before the fault are added.
 [[nodiscard]] bool take_simpleperf_files(std::span<const std::byte> section, bool is_foreign,
                                          RecordedSymbolsByPath& symbols);
 [[nodiscard]] bool take_simpleperf_messages(std::span<const std::byte> section, bool is_foreign,

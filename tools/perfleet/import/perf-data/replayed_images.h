@@ -1,5 +1,5 @@
-// The images of a recording: what its mappings name, with the build-ids that it tells; and their unwind tables, from
-// files here that have the same build-id.
+// The images of a recording: the files of its mappings, with recorded build-ids; and their unwind tables, from files on
+// this machine with the same build-id.
 //
 // One thread. Bounded as ImageTable is; a few kernels and kModulesMax modules.
 #pragma once
@@ -24,24 +24,24 @@ namespace perfleet {
 
 class ReplayedImages {
 public:
-    // Borrowed.
+    // Borrows `table` and `recording`.
     ReplayedImages(ImageTable& table, const RecordedSession& recording, UtcNs recorded_until, SymbolPaths paths);
 
-    // Empty when the table is full.
+    // Empty if the table is full.
     [[nodiscard]] std::optional<ImageIndex> image_of(const MapRecord& mapping);
 
-    // A mapping of the kernel, or of a module.
+    // Adds a mapping of the kernel, or of a module.
     void add_kernel(const MapRecord& mapping);
     [[nodiscard]] const KernelImages& kernel() const { return kernel_; }
-    // Its symbols, where this machine has them; empty: not here.
+    // The kernel's symbols if this machine has them, else empty.
     [[nodiscard]] const std::string& packed_kernel_symbols() const { return packed_kernel_symbols_; }
 
-    // What the recording says of functions, by the content of their images (a build-id or a hash of it).
+    // Functions that the recording itself names, by the content of their images (a build-id or a hash of it).
     [[nodiscard]] const std::map<std::string, std::string>& recorded_symbols() const { return recorded_symbols_; }
 
     [[nodiscard]] std::optional<UnwindTable> unwind_table_of(const Image& image) const;
 
-    // After a sweep of the table.
+    // Needed after a sweep of the table.
     void forget_images() { by_file_.clear(); }
 
 private:

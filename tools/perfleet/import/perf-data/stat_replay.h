@@ -1,5 +1,5 @@
-// The records of `perf stat record`, to counter rows. They have no times of their own: what is read counts when the
-// record behind it says that a moment is over.
+// Turns the records of `perf stat record` into counter rows. Readings have no times of their own: the record that ends
+// a moment gives the time of the readings before it.
 //
 // One thread. The input isn't trusted.
 #pragma once
@@ -18,17 +18,17 @@ public:
     static constexpr std::size_t kThreadsMax = 1U << 16;
     static constexpr std::size_t kReadingsMax = 1U << 20;  // of one moment
 
-    // Borrowed. Times count from `start_ns`.
+    // Borrows `events` and `replay`. Times count from `start_ns`.
     StatReplay(const EventFinder& events, RecordReplay& replay, std::uint64_t start_ns)
         : events_{events}, replay_{replay}, start_ns_{start_ns} {}
 
-    // False: it is no such record.
+    // False: it is another kind of record.
     bool take(const RecordBytes& record);
 
-    // Readings that no record behind them gives a time.
+    // Counts readings that no later record gives a time.
     void finish();
 
-    // When the moment of this STAT_ROUND record was, since counting began; empty: it is none, or can't be read.
+    // The time of this STAT_ROUND record, since counting began; empty: it is another record, or malformed.
     [[nodiscard]] static std::optional<std::uint64_t> round_time_ns(const RecordBytes& record, bool is_foreign);
 
 private:
@@ -41,7 +41,7 @@ private:
     std::uint64_t start_ns_;
     std::uint64_t last_ns_ = 0;
     std::vector<std::uint32_t> threads_;
-    std::vector<perf::StatRecord> readings_;  // of the moment at hand
+    std::vector<perf::StatRecord> readings_;  // of the current moment
 };
 
 }  // namespace perfleet

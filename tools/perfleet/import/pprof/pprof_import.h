@@ -1,13 +1,13 @@
-// Puts a profile of pprof's format into a store, as a session of the collector that the profiler was.
+// Stores a profile of pprof's format as a session of the profiler that recorded it.
 //
-// An event for each type of values. Where one of them counts what the other one weighs (`samples/count` beside
-// `cpu/nanoseconds`, as CPU profiles have), they are one event, with a row for each that was counted, up to
-// kRowsOfSampleMax; else a sample is one row of its value's weight. The format keeps no times: all rows have that of
-// the profile. Functions are named by the profile alone, by the symbols of an image that is made for each mapping; a
-// location without a function keeps its file's build-id and its place in it.
+// Each type of values is an event. If one type counts what another one weighs (`samples/count` beside
+// `cpu/nanoseconds`, as in CPU profiles), both are one event, with a row for each count, up to kRowsOfSampleMax;
+// otherwise a sample is one row with its value as weight. The format has no times: all rows have the profile's time.
+// Functions get only the profile's names, as symbols of an image made for each mapping; a location without a function
+// keeps its file's build-id and offset.
 //
-// A label `comm`, `thread`, `process` or `pid` names the thread; else the first mapping's file does. Other labels and
-// the numbers of lines are counted in a warning.
+// A label `comm`, `thread`, `process` or `pid` names the thread, else the first mapping's file. Other labels and line
+// numbers are only counted in a warning.
 #pragma once
 
 #include "schemas/vocabulary/error.h"

@@ -1,8 +1,7 @@
-// A profile in pprof's format (profile.proto, package perftools.profiles), read as it stands: compressed by gzip or
-// not.
+// A profile in pprof's format (profile.proto, package perftools.profiles), as parsed; gzip-compressed or not.
 //
-// Untrusted. Bounded by kProfileSizeBytesMax, unpacked. References to what isn't there are errors, but for those of 0,
-// which the format takes for "not known".
+// Input is untrusted. Its unpacked size is bounded by kProfileSizeBytesMax. References to missing entries are errors,
+// except 0, which the format uses for "not known".
 #pragma once
 
 #include <cstddef>
@@ -22,7 +21,7 @@ class PprofProfile {
 public:
     static constexpr std::size_t kProfileSizeBytesMax = 256U << 20;
 
-    // Errors: kTooLarge, kCorrupt (what of it).
+    // Errors: kTooLarge, kCorrupt (names the fault).
     [[nodiscard]] static Result<PprofProfile> read(std::span<const std::byte> file_untrusted);
 
     struct ValueType {
@@ -31,12 +30,12 @@ public:
     };
     struct Label {
         std::string_view key;
-        std::string_view text;  // empty: `number`
+        std::string_view text;  // empty: the value is `number`
         std::string_view unit;  // of the number
         std::int64_t number = 0;
     };
     struct Sample {
-        std::vector<std::uint32_t> locations;  // of locations; innermost first
+        std::vector<std::uint32_t> locations;  // indices of locations; innermost first
         std::vector<std::int64_t> values;      // one of each value type
         std::vector<Label> labels;
     };
@@ -45,8 +44,8 @@ public:
         std::uint64_t limit = 0;
         std::uint64_t file_offset = 0;
         std::string_view file_name;
-        std::string_view build_id;  // in hexadecimal digits, mostly
-        std::uint32_t flags = 0;    // as KeptSources has them
+        std::string_view build_id;  // usually hexadecimal digits
+        std::uint32_t flags = 0;    // flags of KeptSources
     };
     struct Function {
         std::string_view name;
@@ -54,12 +53,12 @@ public:
         std::int64_t first_line = 0;  // 0: not known
     };
     struct Line {
-        std::uint32_t function = 0;  // of functions
+        std::uint32_t function = 0;  // index of functions
         std::int64_t line = 0;       // 0: not known
         std::int64_t column = 0;     // likewise
     };
     struct Location {
-        std::uint32_t mapping = 0;  // of mappings; the first stands for none
+        std::uint32_t mapping = 0;  // index of mappings; the first stands for none
         std::uint64_t address = 0;
         std::vector<Line> lines;  // the function of the first was inlined into that of the next, and so on
     };
@@ -71,16 +70,16 @@ public:
     std::vector<Function> functions;
     ValueType period_type;
     std::int64_t period = 0;
-    std::int64_t time_ns = 0;  // UTC; 0: not told
+    std::int64_t time_ns = 0;  // UTC; 0: not known
     std::int64_t duration_ns = 0;
     std::vector<std::string_view> comments;
-    std::string_view drop_frames;  // regular expressions, of readers that simplify the profile
+    std::string_view drop_frames;  // regular expressions for readers that simplify the profile
     std::string_view keep_frames;
 
 private:
     class Reader;
 
-    std::unique_ptr<std::string> text_ = std::make_unique<std::string>();  // that names are borrowed of
+    std::unique_ptr<std::string> text_ = std::make_unique<std::string>();  // holds the names
 };
 
 }  // namespace perfleet

@@ -1,8 +1,8 @@
-// What importers of other profilers' recordings (perf.data, pprof) have in common: each puts a file into a store, as a
-// session of the collector that the profiler was.
+// Shared by the importers of other profilers' recordings (perf.data, pprof): each stores a file as a session of the
+// profiler that recorded it.
 //
-// The session is named by the file's content and time, so that a file comes in once. What isn't understood is kept or
-// named in a warning and counted.
+// The session's id is made from the file's content and time, so that a file is imported once. Unknown parts are kept,
+// or counted and named in a warning.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@
 namespace perfleet {
 
 struct RecordingImport {
-    std::string target_name;     // empty: the host that the file names, else this one
+    std::string target_name;     // empty: the host in the file, else this one
     std::string architecture;    // empty: the file's
-    std::optional<UtcNs> start;  // empty: what the file says, else so that it ended when it was written last
+    std::optional<UtcNs> start;  // empty: as the file says, else so that it ended when the file was last written
     std::vector<std::pair<std::string, std::string>> labels;
-    std::string symfs;  // where the programs' files lie, to unwind copied stacks with; empty: where the file says
+    std::string symfs;  // folder of the programs' files, for unwinding copied stacks; empty: their recorded paths
     UtcNs now;
 };
 
 struct ImportedRecording : StoredSession {
-    std::uint64_t sample_count = 0;  // that were read
+    std::uint64_t sample_count = 0;  // samples read
     std::vector<std::string> warnings;
 };
 
 // Samples whose call chains were cut at limits::kCallChainDepthMax frames.
 [[nodiscard]] std::string cut_chains_warning(std::uint64_t sample_count);
 
-// From the file's size, both its ends, and when its recording began.
+// From the file's size, its first and last bytes, and when its recording began.
 [[nodiscard]] SessionId session_id_of(const FileBytes& file, UtcNs start);
 
 }  // namespace perfleet

@@ -7,7 +7,7 @@ namespace perfleet {
 // Batches of an import that may wait for the disk at once.
 inline constexpr std::size_t kSyncBatches = 64;
 
-// Of the store that an import writes to: it reads nothing again, and a recording's kept bytes fill any memtable.
+// Memory of the store that an import writes to: it reads nothing back, and kept bytes fill any memtable.
 inline constexpr std::size_t kImportStoreMemorySizeBytes = 48U << 20;
 
 }  // namespace perfleet

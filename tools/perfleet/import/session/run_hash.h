@@ -1,4 +1,4 @@
-// What the session of an imported run is named by: its content, so that it comes in once.
+// Hashes an imported run's content into its session id, so that it is imported once.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace perfleet {
 
-// FNV-1a over fields with their lengths, from a start of its own: two of them make 128 bits.
+// FNV-1a over length-prefixed fields, from its own start value: two of them make 128 bits.
 class RunHash {
 public:
     explicit RunHash(std::uint64_t start) : value_{0xcbf29ce484222325ULL ^ start} {}

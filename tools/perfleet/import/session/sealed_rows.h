@@ -1,6 +1,6 @@
-// Rows of a session, sealed into batches as a collector does and passed on one by one.
+// Seals rows of a session into batches, as a collector does, and passes them on one by one.
 //
-// One thread. The first error stays, and everything behind it is dropped: ask error().
+// One thread. After the first error, which error() keeps, all rows are dropped.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@
 
 namespace perfleet {
 
-// The moment of `ticks` (ns) on a clock that shows point.ticks at point.utc_ns; times come from files, and the first or
-// the last moment there is stands for those beyond.
+// The time of `ticks` (ns) on a clock that shows point.ticks at point.utc_ns. Times come from files: those out of range
+// become the first or the last possible time.
 [[nodiscard]] UtcNs utc_at(const ClockPoint& point, std::uint64_t ticks);
 
 class SealedRows final : public RowSink {
 public:
-    // Borrowed.
+    // Borrows `writer`.
     explicit SealedRows(SessionWriter& writer);
 
     void append(const RowView& row) override;
@@ -35,13 +35,13 @@ public:
     [[nodiscard]] bool epoch_is_over() const override { return sealer_.epoch_is_over(); }
     void begin_epoch(Ticks now) override;
 
-    // Time goes on: an epoch may be over.
+    // Advances the time: an epoch may end.
     void tick(Ticks now);
 
-    // Passes on what waits.
+    // Passes on the waiting rows.
     void flush(Ticks now);
 
-    // The rest, and the session's end. Errors: the first one.
+    // Passes on the rest, and the session's end. Errors: the first one.
     [[nodiscard]] Result<Done> finish(const ClockPoint& end);
     [[nodiscard]] Result<Done> finish(Ticks end) { return finish({end, utc_of(end), 0}); }
 
@@ -55,7 +55,7 @@ private:
     SessionWriter& writer_;
     std::vector<std::uint64_t> values_;
     std::vector<std::byte> bytes_;
-    std::unique_ptr<std::byte[]> ring_memory_;  // untouched until it is used
+    std::unique_ptr<std::byte[]> ring_memory_;  // pages are untouched until used
     std::vector<std::byte> losses_memory_;
     SpscRing batches_;
     SpscRing losses_;

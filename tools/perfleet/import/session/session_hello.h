@@ -1,4 +1,4 @@
-// A session's record as the Hello that a collector says of it.
+// Encodes a session's record as the Hello of a collector.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace perfleet {
 // Errors: kTooLarge (past limits::kHelloSizeBytesMax, kEventsMax or kLabelsMax).
 [[nodiscard]] Result<std::vector<std::byte>> hello_of(const SessionRecord& record);
 
-// The record as it is heard: its labels are sorted, its texts within their limits. Errors: those of hello_of() and
+// The record as a gateway would read it: labels sorted, texts within limits. Errors: those of hello_of() and
 // admit_hello().
 [[nodiscard]] Result<SessionRecord> admit_own(const SessionRecord& record);
 

@@ -1,6 +1,5 @@
-// One session that this process makes itself, on its way to where it is kept: a store of this process
-// (stored_session_writer.h), or a gateway (../../session_destination.h). What is there already is counted and left as
-// it is.
+// Writes one session that this process makes, to a store of this process (stored_session_writer.h) or to a gateway
+// (../../session_destination.h). Batches that are already stored are counted and left unchanged.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +21,11 @@ namespace perfleet {
 struct StoredSession {
     SessionId session;
     std::string target_name;
-    std::uint64_t row_count = 0;        // of batches that weren't there, definitions left out
-    std::uint64_t batches_stored = 0;   // of which
-    std::uint64_t batches_there = 0;    // that were there before
+    std::uint64_t row_count = 0;        // of new batches, without definitions
+    std::uint64_t batches_stored = 0;   // new ones
+    std::uint64_t batches_there = 0;    // already stored before
     std::uint64_t batches_expired = 0;  // of hours that the store has dropped
-    bool has_end = false;               // the collector has said Bye
+    bool has_end = false;               // the collector has closed the session
 
     [[nodiscard]] bool was_there() const { return batches_stored == 0 && batches_there > 0; }
 };
@@ -40,15 +39,14 @@ public:
     [[nodiscard]] const SessionRecord& record() const { return record_; }
     [[nodiscard]] const StoredSession& stored() const { return stored_; }
 
-    // A batch as a Sealer passes it on, in the order of seq. Errors: what admission refuses (kInvalid, kCorrupt …),
-    // kConflict (another batch of this number is there), those of the store; kUnavailable (a gateway that doesn't take
-    // it).
+    // Writes a batch from a Sealer, in the order of seq. Errors: those of admission (kInvalid, kCorrupt …), kConflict
+    // (another batch of this number is stored), those of the store; kUnavailable (a gateway doesn't take it).
     [[nodiscard]] virtual Result<Done> put(const SealedRecord& header, std::span<const std::byte> message) = 0;
 
-    // Symbols of an image. Errors: those of the store.
+    // Writes the symbols of an image. Errors: those of the store.
     [[nodiscard]] virtual Result<Done> put_image(std::string_view build_id, ImageContent content) = 0;
 
-    // Everything is durable when it returns. Errors: as of put().
+    // Everything is durable when it returns. Errors: those of put().
     [[nodiscard]] virtual Result<Done> end(const SessionEnd& end) = 0;
 
 protected:
@@ -61,7 +59,7 @@ protected:
     StoredSession stored_;
 };
 
-// Where sessions go.
+// The place where sessions are written.
 class SessionDestination {
 public:
     SessionDestination() = default;
@@ -69,10 +67,10 @@ public:
     SessionDestination& operator=(const SessionDestination&) = delete;
     virtual ~SessionDestination() = default;
 
-    // A session of batches up to the hour of `now`. The writer ends before this does.
+    // Begins a session with batches up to the hour of `now`. The writer must be destroyed before this object.
     [[nodiscard]] virtual Result<std::unique_ptr<SessionWriter>> begin(SessionRecord record, UtcNs now) = 0;
 
-    // Whether it is there to its end, as far as that is known before its first batch.
+    // Whether the whole session is stored, as far as that is known before its first batch.
     [[nodiscard]] virtual Result<bool> has_ended(TargetId target, SessionId session) const = 0;
 };
 

@@ -1,5 +1,5 @@
-// Sessions on their way into a store of this process: their batches and their end are admitted as if they had come over
-// a wire. Durable at every kSyncBatches batches.
+// Writes sessions into a store of this process: batches and ends are admitted as if they had come over a wire. Durable
+// after every kSyncBatches batches.
 #pragma once
 
 #include <set>
@@ -14,15 +14,15 @@ namespace perfleet {
 
 class StoredSessionWriter final : public SessionWriter {
 public:
-    // `store` is borrowed. `conflict_hint` follows the message of a batch that is there with other content.
+    // Borrows `store`. `conflict_hint` follows the error message if the store has another batch of that number.
     StoredSessionWriter(SessionRecord record, UtcNs now, Store& store, std::string conflict_hint);
 
     [[nodiscard]] Result<Done> put(const SealedRecord& header, std::span<const std::byte> message) override;
     [[nodiscard]] Result<Done> put_image(std::string_view build_id, ImageContent content) override;
     [[nodiscard]] Result<Done> end(const SessionEnd& end) override;
 
-    // The same for messages that were read already. Batches come in the order of seq: what is missing below the last
-    // was dropped by the collector. Durable after sync().
+    // Like put() above, for decoded messages. Batches come in the order of seq: those missing below the last one were
+    // dropped by the collector. Durable after sync().
     [[nodiscard]] Result<Done> put(const BatchUntrusted& batch_untrusted);
     [[nodiscard]] Result<Done> end(const ByeUntrusted& bye);
     [[nodiscard]] Result<Done> sync();
@@ -42,7 +42,7 @@ private:
 
 class StoreDestination final : public SessionDestination {
 public:
-    // Borrowed.
+    // Borrows `store`.
     explicit StoreDestination(Store& store) : store_{store} {}
 
     [[nodiscard]] Result<std::unique_ptr<SessionWriter>> begin(SessionRecord record, UtcNs now) override;

@@ -1,4 +1,4 @@
-// What tests of imports share: from a file's text through a store to an answer's printed figures.
+// Fixture for tests of imports: from a file's text through a store to an answer's printed figures.
 #pragma once
 
 #include <gtest/gtest.h>
