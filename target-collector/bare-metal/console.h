@@ -1,5 +1,4 @@
-// Text for people and tests: on the board's PL011, or where that carries telemetry by semihosting (Arm IHI 0068), or
-// nowhere.
+// Text for users and tests: on the board's PL011; if that carries telemetry, by semihosting (Arm IHI 0068) or nowhere.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +9,13 @@ namespace perfleet::bare_metal {
 
 enum class Console : std::uint8_t {
     kUart,
-    kHost,  // semihosting, which the machine must have been given: -semihosting-config enable=on,target=native
+    kHost,  // semihosting, which QEMU needs enabled: -semihosting-config enable=on,target=native
     kNone,
 };
 void set_console(Console console);
 
 void print(std::string_view text);
-// A literal, whose length nobody has to count.
+// Prints a literal, whose length is known.
 template <std::size_t kSize>
 [[gnu::always_inline]] inline void print(const char (&text)[kSize]) {
     print(std::string_view{text, kSize - 1});

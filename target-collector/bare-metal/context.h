@@ -1,4 +1,4 @@
-// What a thread of the load was interrupted with. start.S knows the layout.
+// The state of an interrupted thread of the load. start.S knows the layout.
 #pragma once
 
 #include <array>
@@ -17,5 +17,5 @@ static_assert(offsetof(Context, sp) == 248 && offsetof(Context, pc) == 256 && of
 
 }  // namespace perfleet::bare_metal
 
-// Goes on with this thread at EL0. start.S
+// Continues this thread at EL0. Defined in start.S.
 extern "C" [[noreturn]] void enter_user(perfleet::bare_metal::Context* context);

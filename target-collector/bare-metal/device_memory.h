@@ -5,7 +5,7 @@
 
 namespace perfleet::bare_metal {
 
-// Orders memory accesses, those of devices too.
+// Orders memory accesses, including those of devices.
 inline void barrier() {
 #if defined(__riscv)
     asm volatile("fence iorw, iorw" ::: "memory");

@@ -1,4 +1,4 @@
-// What is read from the device tree that QEMU lays down: properties of `/chosen`, fresh random bytes among them.
+// Reads QEMU's device tree: properties of `/chosen`, among them fresh random bytes.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace perfleet::bare_metal {
 inline constexpr std::uint64_t kDeviceTreeAddress = 0x4000'0000;
 inline constexpr std::size_t kDeviceTreeSizeBytesMax = 1U << 20;
 
-// The value of a property of `/chosen` in a flattened device tree (Devicetree Specification 0.4, chapter 5), with at
-// least `size_bytes_min` bytes. Faults: kInvalid (no device tree, or a broken one), kNotFound.
+// The value of a property of `/chosen`, of at least `size_bytes_min` bytes, in a flattened device tree (Devicetree
+// Specification 0.4, chapter 5). Faults: kInvalid (no device tree, or a broken one), kNotFound.
 [[nodiscard]] Checked<std::span<const std::byte>> find_chosen(std::span<const std::byte> tree_untrusted,
                                                               std::string_view property, std::size_t size_bytes_min);
 

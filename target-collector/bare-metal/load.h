@@ -1,5 +1,5 @@
-// What is measured: two threads at EL0. One calls three functions that take about 70, 20 and 10 % of its time, the
-// other calls through three levels. Each adds up what its functions really took, by the generic counter.
+// The measured load: two threads at EL0. One calls three functions that take about 70, 20 and 10 % of its time, the
+// other calls through three levels. Each sums the real times of its functions by the generic counter.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace perfleet::bare_metal {
 
-// In ticks of the generic counter, each with what it calls. Written at EL0.
+// In ticks of the generic counter, including callees. Written at EL0.
 struct LoadTimes {
     volatile std::uint64_t heavy = 0;
     volatile std::uint64_t medium = 0;
@@ -19,19 +19,20 @@ struct LoadTimes {
 };
 extern LoadTimes load_times;
 
-// Of the loops that the functions are made of: heavy has 14 times as many, medium 4, light 2. Set before the load runs.
+// Loop turns in a unit of work: heavy does 14 units, medium 4, light 2. Set before the load runs.
 extern volatile std::uint64_t load_turns;
 
-// Rounds of a thread before it yields; set before the load runs. Where time is the host's, an overflow of the counter
-// that QEMU has not told of yet is told at the way into the kernel, and taken at the way back, by whoever runs then, so
-// a thread that yields often has its last function's samples in the next thread.
+// Rounds of a thread before it yields; set before the load runs. If QEMU's time is the host's, a pending counter
+// overflow is raised at kernel entry and taken at kernel exit, by the thread that runs then: a thread that yields often
+// has its last function's samples in the next thread.
 inline constexpr std::uint64_t kRounds = 8;
 extern volatile std::uint64_t load_rounds;
 
-// The functions that are timed, by their numbers.
+// Number of timed functions.
 inline constexpr std::uint64_t kTimedFunctions = 6;  // heavy, medium, light, outer, middle, inner
 
-// From START to STOP of one of them. Written at EL0; the kernel takes the entries up at each interrupt, and says so.
+// Durations of functions, from START to STOP. Written at EL0; the kernel takes the entries at each interrupt and
+// updates `taken`.
 struct Trace {
     struct Entry {
         std::uint64_t function;
@@ -43,22 +44,22 @@ struct Trace {
     volatile std::uint64_t is_on = 0;
     volatile std::uint64_t written = 0;
     volatile std::uint64_t taken = 0;
-    volatile std::uint64_t lost = 0;  // there was no room
+    volatile std::uint64_t lost = 0;  // dropped because all entries were in use
     Entry entries[kEntriesMax] = {};
 };
 extern Trace trace;
 
-// What a thread asks of the kernel, as the number of its call.
+// A thread's requests to the kernel, by call number.
 enum class Call : std::uint64_t {
-    kYield = 0,   // on with the other thread
-    kReport = 1,  // circle_test was measured
-    kEnd = 2,     // of the load
+    kYield = 0,   // switch to the other thread
+    kReport = 1,  // circle_test has a result
+    kEnd = 2,     // end of the load
 };
 
 // The Kanata circle: one thread signals the other, which signals back, `size` times.
 struct CircleTest {
     volatile std::uint64_t size = 0;
-    volatile std::uint64_t group = 0;  // tests of one size, from 1
+    volatile std::uint64_t group = 0;  // group of tests of one size, from 1
     volatile std::uint64_t test = 0;   // within the group, from 1
     volatile std::uint64_t took_cycles = 0;
 };

@@ -1,5 +1,5 @@
-// A 16550 as a line for telemetry (registers a byte apart), polled. Its speed stays as the firmware has set it; nothing
-// is printed on it meanwhile.
+// A 16550 as a telemetry line (registers a byte apart), polled. Its speed stays as set by the firmware; nothing else
+// may print on it.
 //
 // One thread. Its page is mapped at the given address.
 #pragma once
@@ -37,7 +37,7 @@ private:
     static constexpr std::uint64_t kData = 0;
     static constexpr std::uint64_t kLineStatus = 5;
     static constexpr std::uint8_t kReceived = 1U << 0;
-    static constexpr std::uint8_t kErrors = 0xfU << 1;  // overrun, parity, framing, break: until they are read once
+    static constexpr std::uint8_t kErrors = 0xfU << 1;  // overrun, parity, framing, break: set until read once
     static constexpr std::uint8_t kTransmitEmpty = 1U << 5;
 
     volatile std::uint8_t& at(std::uint64_t offset) const {

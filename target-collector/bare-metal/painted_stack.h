@@ -1,4 +1,4 @@
-// How much of a stack was ever used: it is painted before, and later the paint that is left is looked for.
+// Measures how much of a stack was ever used: it is painted first, and later searched for remaining paint.
 //
 // Freestanding.
 #pragma once
@@ -11,10 +11,10 @@ namespace perfleet::bare_metal {
 
 inline constexpr std::uint64_t kStackPaint = 0x5ca1'ab1e'0ddb'a115;
 
-// Paints all below the caller's frame; `stack` is the one that it runs on.
+// Paints everything below the caller's frame; `stack` is the one that it runs on.
 [[gnu::always_inline]] inline void paint_stack(std::span<std::uint64_t> stack) {
     const auto* const frame = static_cast<const std::uint64_t*>(__builtin_frame_address(0));
-    constexpr std::size_t kOwnWords = 64;  // of the caller's frame
+    constexpr std::size_t kOwnWords = 64;  // for the caller's frame
     for (std::uint64_t* word = stack.data(); word + kOwnWords < frame; ++word) {
         *const_cast<volatile std::uint64_t*>(word) = kStackPaint;
     }

@@ -23,22 +23,22 @@ inline void synchronise() { asm volatile("isb" ::: "memory"); }
     return PERFLEET_READ_REGISTER(cntvct_el0);
 }
 
-// The PMU's cycle counter, where it was started.
+// The PMU's cycle counter, if it was started.
 [[nodiscard]] inline std::uint64_t cycle_counter() {
     synchronise();
     return PERFLEET_READ_REGISTER(pmccntr_el0);
 }
 
-// Goes on at this tick of the generic counter, at once where it is over. With `-icount shift=3` an instruction takes
-// half a tick: then at the very same instruction of the machine's life, however it came here.
+// Continues at this tick of the generic counter; at once if it is over. With `-icount shift=3` an instruction takes
+// half a tick: execution then continues at the same instruction in every run, whatever ran before.
 inline void wait_until(std::uint64_t ticks) {
     std::uint64_t first;
     std::uint64_t second;
     asm volatile(
         "mrs %0, cntvct_el0\n"
         "mrs %1, cntvct_el0\n"
-        // Another tick than the first: that one was read in the second half of its tick, which one instruction more
-        // makes up for. From here on the time is that of the second, and some instructions.
+        // If the ticks differ, the first was read in the second half of its tick; one more instruction compensates.
+        // From here on the time is that of the second tick, plus some instructions.
         "subs %0, %1, %0\n"
         "b.eq 1f\n"
         "nop\n"
@@ -50,7 +50,7 @@ inline void wait_until(std::uint64_t ticks) {
         : "=&r"(first), "=&r"(second)
         : "r"(ticks)
         : "cc", "memory");
-    // Elsewhere instructions are faster.
+    // Without -icount, instructions are faster.
     while (counter() < ticks) {
     }
 }

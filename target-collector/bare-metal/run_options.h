@@ -1,20 +1,18 @@
-// What a run is to be like, as QEMU's `-append` says it: words with a blank between them, of which each may be left
-// out.
+// Options of a run, from QEMU's `-append`: words separated by a blank, all optional.
 //
-//   seconds=N      how long, at least (6)
-//   samples=N      of each event, at least; on a slow host the run becomes longer (4000)
-//   turns=N        of the loops that the load's functions are made of (20000)
-//   load=circle    nothing is sampled: two threads signal each other, and how long so many rounds take is stored
+//   seconds=N      least duration (6)
+//   samples=N      least samples of each event; on a slow host the run becomes longer (4000)
+//   turns=N        of the loops in the load's functions (20000)
+//   load=circle    no samples: two threads signal each other, and the time of several rounds is stored
 //   circle=I,D,G,S the same, with Kanata Bench's parameters (20,20,10,30): G groups of S tests, of I, I + D, … rounds
 //   trace=on       START and STOP of each function of the load are stored, too
-//   period=loop    samples by the cycle counter come after a fixed number of cycles, as many as the load's outermost
-//   loop
-//                  takes: in step with it, to show what jitter is for
+//   period=loop    a sample by the cycle counter after each turn of the load's outermost loop: a period in step
+//                  with the load, to show why jitter is needed
 //   port=uart      telemetry goes over the PL011 instead of the virtio port
-//   sink=file      nobody answers at the port's other end: what goes out is a file of frames, for `perfleet import`
-//   console=host   what is printed goes to the host by semihosting; with port=uart nothing is printed otherwise
-//   stream=after   nothing goes out or comes in before the run is over: with `-icount` all of it is the same each time
-//   session=HEX    32 digits: the session, instead of one that is made from random bytes or granted
+//   sink=file      no gateway answers at the port: the output is a file of frames, for `perfleet import`
+//   console=host   prints to the host by semihosting; otherwise port=uart prints nothing
+//   stream=after   sends and receives only after the run: with `-icount` each run is then the same
+//   session=HEX    32 digits: the session id, instead of a random or granted one
 #pragma once
 
 #include <cstdint>
@@ -41,7 +39,7 @@ struct RunOptions {
     SessionId session;
 };
 
-// Faults: kInvalid (a word that is none of these; `where` its offset).
+// Faults: kInvalid (an unknown word; `where` is its offset).
 [[nodiscard]] Checked<RunOptions> parse_run_options(std::string_view text);
 
 }  // namespace perfleet::bare_metal

@@ -1,5 +1,5 @@
-// When the load is interrupted to be sampled: by the EL1 physical timer, and by the overflow of the cycle counter. Both
-// with jitter: a fixed period would fall in step with the load (to be seen with keep_step()).
+// Interrupts the load to take samples: by the EL1 physical timer, and by overflow of the cycle counter. Both periods
+// have jitter: a fixed period would fall in step with the load (as take_turn() shows).
 //
 // One thread (EL1, interrupts masked).
 #pragma once
@@ -18,34 +18,34 @@ public:
     Sampler(std::uint64_t timer_period_ticks, std::uint64_t cycles_period, std::uint64_t seed)
         : timer_period_{timer_period_ticks, seed}, cycles_period_{cycles_period, seed ^ 0x5555'5555'5555'5555} {}
 
-    // `now_ticks`: what the counter reads, about.
+    // `now_ticks`: approximate reading of the generic counter.
     void start(std::uint64_t now_ticks, bool in_step = false);
     void stop();
 
-    // Instead of start(): no samples, and the cycle counter counts at EL0 and EL1 and can be read at both.
+    // Used instead of start(): takes no samples; the cycle counter counts at EL0 and EL1 and is readable at both.
     static void count_all_cycles();
 
-    // To be called at the same place of each turn of the load's outermost loop: from the fourth on the cycle counter's
-    // period is fixed, and as long as the loop is; until then it gives no samples. `in_step`: of start().
+    // Call it at the same place of each turn of the load's outermost loop. From the fourth turn on, the cycle counter's
+    // period is as long as the loop; before, it gives no samples. Only for start() with `in_step`.
     void take_turn();
     [[nodiscard]] std::uint64_t fixed_cycles() const { return fixed_cycles_; }
 
-    // From then on periods of this mean pass between samples of this cause: ticks of the generic counter, or cycles.
+    // Sets the mean period between samples of this cause, in ticks of the generic counter or cycles, from now on.
     void set_period(Cause cause, std::uint64_t period);
     [[nodiscard]] std::uint64_t period(Cause cause) const {
         return cause == Cause::kTimer ? timer_period_.mean() : cycles_period_.mean();
     }
-    // A stopped timer still interrupts, for the loop has to go round; that is no cause then.
+    // A stopped timer still interrupts, to keep the loop going, but gives no cause.
     void set_running(Cause cause, bool is_running);
 
-    // The interrupt that is there, taken and armed anew; kNone: none, or none of ours.
+    // Takes the pending interrupt and arms it again; kNone: there is none, or it is another device's.
     [[nodiscard]] Cause take_interrupt();
-    // Periods that were over before the interrupt of one before them was taken, since this was called last: samples
-    // that the counters call for and nobody took.
+    // Periods that ended before the previous period's interrupt was taken, since the last call: samples that the
+    // counters asked for and that were not taken.
     [[nodiscard]] std::uint64_t take_missed();
 
 private:
-    // How many periods it left out.
+    // Returns the number of skipped periods.
     std::uint64_t arm_timer();
     std::uint64_t arm_cycles(std::uint64_t period);
 

@@ -1,5 +1,5 @@
-// What an operator may order this image to do: start and stop its sampling by timer and by cycles, give them other
-// periods, and start and stop what it tells of its threads.
+// Control requests that this image accepts: start and stop its sampling by timer and by cycles, change the periods, and
+// start and stop the rows about its threads.
 //
 // One thread (EL1, interrupts masked).
 #pragma once
@@ -17,14 +17,14 @@ inline constexpr EventNumber kUtilisationEvent{2};
 
 class SamplingRequests final : public ControlTaker {
 public:
-    // Of both events: ns of the timer's, cycles of the other's. The loop has to go round every few milliseconds.
+    // Periods of both events: ns for the timer, cycles for the other. The loop must run every few milliseconds.
     static constexpr std::uint64_t kPeriodMin = 100'000;
     static constexpr std::uint64_t kPeriodMax = 10'000'000;
 
     struct Setting {
         std::uint64_t ticks_per_second = 0;
         std::uint64_t timer_period_ns = 0;
-        bool is_in_step = false;  // its cycles follow the load's loop, and no requests
+        bool is_in_step = false;  // cycle samples follow the load's loop, not requests
         bool is_traced = false;
     };
 
@@ -33,9 +33,9 @@ public:
 
     [[nodiscard]] ControlAnswer take_request(const ControlRequest& order) override;
 
-    // Whether windows of utilisation are told.
+    // Whether utilisation windows are sent.
     [[nodiscard]] bool tells_utilisation() const { return tells_utilisation_; }
-    // What a sample of the timer stands for.
+    // The time that a timer sample stands for.
     [[nodiscard]] std::uint64_t timer_period_ns() const { return setting_.timer_period_ns; }
 
 private:

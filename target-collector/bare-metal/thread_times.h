@@ -1,5 +1,5 @@
-// Who has the core: cycles, switches and kernel entries of each thread, counted at every entry to and return from EL1
-// by an event counter of the PMU that nothing else uses.
+// CPU use of threads: cycles, switches and kernel entries of each, counted at every entry to and return from EL1 by an
+// event counter of the PMU that nothing else uses.
 //
 // One thread (EL1, interrupts masked).
 #pragma once
@@ -11,7 +11,7 @@
 namespace perfleet::bare_metal {
 
 struct ThreadCycles {
-    std::uint64_t cycles = 0;  // at EL0, and at EL1 for it
+    std::uint64_t cycles = 0;  // at EL0, and at EL1 on its behalf
     std::uint64_t schedules = 0;
     std::uint64_t kernel_cycles = 0;
     std::uint64_t kernel_entries = 0;
@@ -21,17 +21,18 @@ class ThreadTimes {
 public:
     static constexpr std::size_t kThreads = 2;
 
-    // From now on; `running` goes on at EL0.
+    // Starts counting; `running` continues at EL0.
     void start(std::size_t running);
 
-    // EL0 was left, or is about to be entered: `running` by whom.
+    // Call it when `running` has left EL0, or is about to enter it.
     void enter_kernel(std::size_t running);
     void leave_kernel(std::size_t running);
 
     [[nodiscard]] const std::array<ThreadCycles, kThreads>& figures() const { return figures_; }
-    // Of the window, up to the last entry or return. Less than four seconds of it: the counter has 32 bits.
+    // Cycles of the window, up to the last entry or return. Windows must be shorter than four seconds: the counter has
+    // 32 bits.
     [[nodiscard]] std::uint64_t window_cycles() const { return read_at_ - window_began_at_; }
-    // A window is over, and the next begins.
+    // Ends the window, and begins the next.
     void begin_window();
 
 private:

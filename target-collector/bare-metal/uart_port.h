@@ -1,4 +1,4 @@
-// A PL011 as a line for telemetry (Arm DDI 0183), polled. Nothing is printed on it meanwhile: console.h.
+// A PL011 as a telemetry line (Arm DDI 0183), polled. Nothing else may print on it: console.h.
 //
 // One thread. Its page is mapped at the given address.
 #pragma once
@@ -18,8 +18,8 @@ public:
 
     explicit constexpr UartPort(std::uint64_t device = kVirtBoard) : device_{device} {}
 
-    // 8 bits, no parity, FIFOs on; the speed stays as the firmware has set it. Turning the FIFOs on loses what has come
-    // before: a peer that has spoken already is made to begin anew.
+    // 8 bits, no parity, FIFOs on; the speed stays as set by the firmware. Turning the FIFOs on loses earlier input: a
+    // peer that has already sent something is made to start again.
     void start();
 
     [[nodiscard]] std::size_t write(std::span<const std::byte> bytes) override;

@@ -1,8 +1,7 @@
 // A virtio serial port as byte stream (VIRTIO 1.2, 5.3; legacy virtio-mmio, as QEMU's `virt` has it): port 1 of the
 // device, polled.
 //
-// One thread. A connection lasts from one PORT_OPEN of the host to the next: then whoever listens has gone or is
-// another.
+// One thread. A connection lasts from one PORT_OPEN of the host to the next: then the peer is gone or replaced.
 #pragma once
 
 #include <array>
@@ -18,8 +17,8 @@ class VirtioSerial final : public ByteStream {
 public:
     VirtioSerial() = default;
 
-    // Where things stand: the board's devices of virtio-mmio in our memory, as the AArch64 board has them, and how far
-    // our memory is from what devices see (this object has to lie there in one piece).
+    // Addresses: the board's virtio-mmio devices in our address space (default: the AArch64 board), and the offset from
+    // our addresses to those of devices (this object must be contiguous there).
     struct Place {
         std::uint64_t devices = 0x0a00'0000;
         std::uint64_t device_distance = 0x200;
@@ -34,14 +33,14 @@ public:
     [[nodiscard]] std::uint64_t connection() override;
     [[nodiscard]] std::size_t write(std::span<const std::byte> head, std::span<const std::byte> body) override;
     [[nodiscard]] std::size_t read(std::span<std::byte> into) override;
-    // The host alone can close it.
+    // Only the host can close it.
     [[nodiscard]] bool end_connection() override { return false; }
 
 private:
     static constexpr std::uint16_t kEntries = 8;  // of each queue, with a buffer each
 
-    // One queue in the legacy layout: descriptors, what the driver gives, and on a page of its own what the device has
-    // used.
+    // One queue in the legacy layout: descriptors and the driver's ring, and on its own page the ring of buffers that
+    // the device has used.
     struct alignas(4096) Ring {
         struct Descriptor {
             std::uint64_t address;
@@ -90,12 +89,12 @@ private:
     Queue<512> in_;
     Queue<4'096> out_;
     std::uint16_t control_sent_ = 0;
-    std::array<bool, kEntries> is_out_{};  // which buffers of out_ the device has
+    std::array<bool, kEntries> is_out_{};  // buffers of out_ that the device has
 
     std::uint64_t connections_ = 0;
     bool is_open_ = false;
-    std::uint16_t in_old_count_ = 0;   // of the buffers that came: those of an earlier connection
-    std::size_t in_offset_bytes_ = 0;  // of the oldest buffer that came, taken already
+    std::uint16_t in_old_count_ = 0;   // received buffers of an earlier connection
+    std::size_t in_offset_bytes_ = 0;  // bytes already read from the oldest received buffer
 };
 
 }  // namespace perfleet::bare_metal

@@ -1,4 +1,4 @@
-// What differs between QEMU's `virt` boards: the line, the timer, the clock.
+// The differences between QEMU's `virt` boards: the line, the timer, the clock.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@ inline constexpr std::uint64_t kDevicePages[] = {0x1000'0000, BoardAlarm::kDevic
 inline constexpr std::string_view kArchitecture = "riscv64", kClockName = "cycle";
 inline BoardAlarm make_alarm(seL4_CPtr interrupt) { return {BoardAlarm::kDevice, interrupt}; }
 inline perfleet::bare_metal::Ns16550Port make_uart() { return perfleet::bare_metal::Ns16550Port{kDevicePages[0]}; }
-inline void start(perfleet::bare_metal::Ns16550Port& /*uart*/) {}  // the firmware did
+inline void start(perfleet::bare_metal::Ns16550Port& /*uart*/) {}  // the firmware did it
 #else
 #include "target-collector/bare-metal/uart_port.h"
 #include "target-collector/sel4/kernel/aarch64/el0_alarm.h"

@@ -6,15 +6,15 @@
 //
 //     perfleet bench --loops 100000 ./program getpid
 //
-// The body is one iteration: the code under test. What it returns is or-ed over all iterations, and a run in which that
-// isn't 0 is a failed run. It is compiled into two loops: one reads the clock around each iteration (each row is one
-// latency), the other runs N iterations between two readings (each row is an N-sized accumulated latency, as Kanata
-// Bench has it). Nothing but the body is between the readings; rows are written behind them.
+// The body is one iteration: the code under test. Its return values are or-ed over all iterations; a result other than
+// 0 marks the run as failed. The body is compiled into two loops: one reads the clock around each iteration (each row
+// is one latency), the other runs N iterations between two readings (each row is an N-sized accumulated latency, as in
+// Kanata Bench). Between the readings only the body runs; rows are written after them.
 //
-// `run` is the parameter of body, set-up and tear-down. Each CPU has a thread and a run of its own, begun together: all
-// of them iterate without being measured until the last one is ready.
+// `run` is the parameter of body, set-up and tear-down. Each CPU has a thread and a run of its own. They start
+// together: all of them iterate unmeasured until the last one is ready.
 //
-// Called by itself the program lists its benchmarks, or runs the named ones briefly and prints a line for each.
+// Called by itself, the program lists its benchmarks, or runs the named ones briefly and prints a line for each.
 #pragma once
 
 #include <perfleet/probe.h>
@@ -23,36 +23,36 @@
 extern "C" {
 #endif
 
-// One thread's. Borrowed by the callbacks.
+// State of one thread. Borrowed by the callbacks.
 struct perfleet_bench_run {
-    void* state;            // the set-up's; null before
+    void* state;            // set by set_up; null before
     uint64_t random_state;  // of perfleet_bench_random()
-    unsigned thread_index;  // from 0, and how many there are
+    unsigned thread_index;  // from 0; and the number of threads
     unsigned thread_count;
-    const char* error;  // why a callback failed; null: it doesn't say
+    const char* error;  // why a callback failed; null: no reason given
     struct perfleet_probe_thread* thread;
 };
 
-// Numbers that are the same for each run with the same seed (a linear congruential generator): input that is no
-// sequence, without which caches and branch predictors learn it.
+// Pseudorandom numbers, the same in each run with the same seed (a linear congruential generator): input that caches
+// and branch predictors can't learn as they learn a sequence.
 static inline uint32_t perfleet_bench_random(struct perfleet_bench_run* run) {
     run->random_state = run->random_state * 6364136223846793005U + 1442695040888963407U;
     return (uint32_t)(run->random_state >> 32U);
 }
 
-// Keeps a value, and what it was computed from, out of reach of the optimiser.
+// Prevents the optimiser from removing a value and its computation.
 #define PERFLEET_BENCH_KEEP(value) __asm__ volatile("" : : "r,m"(value) : "memory")
 
 struct perfleet_benchmark {
     const char* name;
-    int (*set_up)(struct perfleet_bench_run* run);      // null: none. Not 0: the run has failed
+    int (*set_up)(struct perfleet_bench_run* run);      // null: none. Nonzero: the run has failed
     void (*tear_down)(struct perfleet_bench_run* run);  // null: none
     int (*each)(struct perfleet_bench_run* run, uint64_t count, unsigned id);
     int (*circle)(struct perfleet_bench_run* run, uint64_t count);
     unsigned id;
 };
 
-// Before its benchmark: what happens once before the first iteration, and behind the last one.
+// `set_up` and `tear_down` are defined before the benchmark, and called before the first and after the last iteration.
 #define PERFLEET_BENCHMARK(name) PERFLEET_BENCHMARK_WITH(name, 0, 0)
 #define PERFLEET_BENCHMARK_WITH(name, set_up, tear_down)                                                     \
     static inline __attribute__((always_inline)) int perfleet_bench_body_##name(struct perfleet_bench_run*); \
@@ -88,7 +88,7 @@ int perfleet_bench_main(int count, char** words);
 
 // ---- Not for use by programs.
 
-// What `perfleet bench` asks for, in the program's environment: NAME each|circle LOOPS WARMUP SEED I D G S CPU,CPU…
+// The request of `perfleet bench`, in the program's environment: NAME each|circle LOOPS WARMUP SEED I D G S CPU,CPU…
 #define PERFLEET_BENCH_ENVIRONMENT "PERFLEET_BENCH"
 #define PERFLEET_BENCH_ID 63         /* of all rows: a run has one benchmark */
 #define PERFLEET_BENCH_EXIT_FAILED 3 /* standard error says why */
@@ -101,7 +101,7 @@ int perfleet_bench_main(int count, char** words);
 void perfleet_bench_add_(struct perfleet_benchmark* benchmark);
 void perfleet_bench_wait_for_room_(struct perfleet_probe_thread* thread);
 
-// Waits for the collector where the ring is full, which nobody measures.
+// Waits for the collector if the ring is full; the wait isn't measured.
 static inline void perfleet_bench_write_(struct perfleet_bench_run* run, uint64_t time_ns, uint64_t value,
                                          uint64_t info) {
     struct perfleet_probe_thread* const thread = run->thread;

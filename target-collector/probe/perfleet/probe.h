@@ -14,17 +14,17 @@
 // - A second start replaces the first.
 // - Pairs of different ids may nest and interleave. Rows have the order of their stops.
 // - Ids are constants from 0 to 63, of the whole process.
-// Times are those of CLOCK_MONOTONIC, in ns. A pair reads it twice; a measured time holds the effective overhead of a
-// pair, and the total overhead of each pair inside (perfleet_trace_overhead() measures both).
+// Times are those of CLOCK_MONOTONIC, in ns. A pair reads it twice. A measured time includes the effective overhead of
+// a pair, and the total overhead of each pair inside (perfleet_trace_overhead() measures both).
 //
-// A program that no collector listens to tests one flag for each macro, perfleet_probe_door_.is_on. A collector that
-// started the program has shared memory for it in its environment. One that comes later sets the flag, as tracers set
-// the semaphores of USDT markers; the program then makes memory (memfd_create), which the collector takes. Any thread
-// may use the macros, a signal handler may not. A thread has a ring of PERFLEET_PROBE_RING_RECORDS rows in memory that
-// it shares with the collector; rows that find it full are counted as lost. A child of fork() has rings of its own.
-// Each process links the library into one of its files, the program or a shared object.
+// Without a collector, each macro only tests one flag, perfleet_probe_door_.is_on. A collector that starts the program
+// passes shared memory in its environment. A collector that comes later sets the flag, as tracers set the semaphores of
+// USDT markers; the program then creates memory (memfd_create), which the collector opens. Any thread may use the
+// macros, a signal handler may not. A thread has a ring of PERFLEET_PROBE_RING_RECORDS rows in the shared memory; rows
+// that find it full are counted as lost. A child of fork() has its own rings. Each process links the library into one
+// of its files, the program or a shared object.
 //
-// Beside each row stands a USDT marker, where <sys/sdt.h> is installed (systemtap-sdt-dev) and PERFLEET_PROBE_NO_USDT
+// Each row also has a USDT marker if <sys/sdt.h> is installed (systemtap-sdt-dev) and PERFLEET_PROBE_NO_USDT
 // isn't defined: perfleet:start(id), perfleet:stop(id, ns) and perfleet:value(id, value), for perf and bpftrace.
 #pragma once
 
@@ -54,26 +54,26 @@ extern "C" {
 // The same for what PERFLEET_TRACE_VALUE logs, with its unit (up to 11 letters): "bytes", "items".
 #define PERFLEET_TRACE_VALUE_NAME(id, name, unit) PERFLEET_PROBE_NAME_(id, 1, name, unit, __COUNTER__)
 
-// Notes when the piece of code begins.
+// Marks the start of the measured code.
 #define PERFLEET_TRACE_START(id) perfleet_probe_start_(id)
-// Logs how long it took, if it was begun.
+// Logs the time since the start, if there was one.
 #define PERFLEET_TRACE_STOP(id) perfleet_probe_stop_(id)
 // Logs a number: the length of a queue, the size of a message. The id needs a PERFLEET_TRACE_VALUE_NAME.
 #define PERFLEET_TRACE_VALUE(id, value) perfleet_probe_value_(id, value)
 
-// What a pair costs, from nested empty pairs: `effective_ns` is contained in each measured time, `total_ns` in the time
-// around each pair. Medians over `pairs` of them; logs nothing. Errors: -1 when there is no memory.
+// The cost of a pair, from nested empty pairs: `effective_ns` is included in each measured time, `total_ns` in the time
+// around each pair. Medians over `pairs` of them; logs nothing. Errors: -1 if there is no memory.
 struct perfleet_trace_overhead {
     double effective_ns;
     double total_ns;
 };
 int perfleet_trace_measure_overhead(unsigned pairs, struct perfleet_trace_overhead* overhead);
 
-// Logs so many nested empty pairs under two ids, for
+// Logs `pairs` nested empty pairs with two ids, for
 // perfleet tracepoints --overhead perfleet:INNER,perfleet:OUTER.
 void perfleet_trace_log_overhead(unsigned inner_id, unsigned outer_id, unsigned pairs);
 
-// ---- What the program and the collector share. Not for use by programs.
+// ---- Shared by program and collector. Not for use by programs.
 
 #define PERFLEET_PROBE_ENVIRONMENT "PERFLEET_PROBES" /* the file with the area */
 #define PERFLEET_PROBE_MAGIC 0x31656270666c7270ULL   /* "prlfpbe1" */
@@ -82,7 +82,7 @@ void perfleet_trace_log_overhead(unsigned inner_id, unsigned outer_id, unsigned 
 #define PERFLEET_PROBE_NAME_SIZE 48                  /* with its NUL */
 #define PERFLEET_PROBE_UNIT_SIZE 12
 
-// Each PERFLEET_TRACE_NAME, in the section perfleet_probes of the file, where the collector finds it before the program
+// Each PERFLEET_TRACE_NAME, in the file's section perfleet_probes, where the collector finds it before the program
 // runs.
 struct perfleet_probe_name {
     uint8_t id;
@@ -99,7 +99,7 @@ struct perfleet_probe_record {
 };
 #define PERFLEET_PROBE_INFO_VALUE 256U
 
-// A thread's. The names are written before the first record.
+// A thread's slot. The names are written before the first record.
 struct perfleet_probe_slot {
     uint64_t head __attribute__((aligned(64)));  // records written; by the program
     uint64_t lost_sum;
@@ -110,14 +110,14 @@ struct perfleet_probe_slot {
     struct perfleet_probe_record records[PERFLEET_PROBE_RING_RECORDS] __attribute__((aligned(4096)));
 };
 
-// At the file's begin; the slots stand behind it.
+// At the start of the memory; the slots follow.
 struct perfleet_probe_area {
     uint64_t magic;
     uint64_t size_bytes;
     uint64_t is_closed;                     // the collector has ended
-    uint64_t collector;                     // its process id; 0: none has taken it yet
-    uint64_t without_slot;                  // stops and values of threads that found no slot
-    uint64_t owners[PERFLEET_PROBE_SLOTS];  // pid << 32 | tid; 0: free. The program takes, the collector frees
+    uint64_t collector;                     // its process id; 0: no collector has opened it
+    uint64_t without_slot;                  // stops and values of threads without a slot
+    uint64_t owners[PERFLEET_PROBE_SLOTS];  // pid << 32 | tid; 0: free. Taken by the program, freed by the collector
     uint64_t ended[PERFLEET_PROBE_SLOTS];   // 1: its thread writes no more
 } __attribute__((aligned(4096)));
 #define PERFLEET_PROBE_AREA_SIZE \
@@ -127,13 +127,13 @@ struct perfleet_probe_area {
 struct perfleet_probe_door {
     uint64_t magic;
     uint32_t is_on;    // the macros log; set by the program or the collector
-    int32_t area_fd;   // of the memory that the program made; -1: none
+    int32_t area_fd;   // of the memory that the program created; -1: none
     uint32_t is_lent;  // 1: the memory is that of the collector that started the program
     uint32_t reserved;
 };
 #define PERFLEET_PROBE_DOOR_MAGIC 0x31726f6462666c70ULL /* "plfbdor1" */
 
-// ---- The inside of the macros.
+// ---- Internals of the macros.
 
 struct perfleet_probe_thread {
     struct perfleet_probe_slot* slot;
@@ -142,7 +142,7 @@ struct perfleet_probe_thread {
     uint64_t head;
     uint64_t tail_seen;
     const volatile uint32_t* cpu;
-    uint64_t started_ns[PERFLEET_PROBE_IDS];  // 0: not begun
+    uint64_t started_ns[PERFLEET_PROBE_IDS];  // 0: not started
 };
 
 extern struct perfleet_probe_door perfleet_probe_door_;
@@ -178,7 +178,7 @@ static inline uint64_t perfleet_probe_now_(void) {
     return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
 }
 
-// Null: no collector listens, or the thread found no slot, and so many records are lost.
+// Null: no collector listens, or the thread has no slot and these records are lost.
 static inline struct perfleet_probe_thread* perfleet_probe_this_thread_(unsigned record_count) {
     if (__builtin_expect(!__atomic_load_n(&perfleet_probe_door_.is_on, __ATOMIC_RELAXED), 1)) {
         return 0;
@@ -199,7 +199,7 @@ static inline void perfleet_probe_write_(struct perfleet_probe_thread* thread, u
     record->value = value;
     record->info = info | ((uint64_t)*thread->cpu << 32U);
     thread->head = head + 1;
-    // Release: whoever sees the new head sees the record.
+    // Release: a reader that sees the new head also sees the record.
     __atomic_store_n(&thread->slot->head, head + 1, __ATOMIC_RELEASE);
 }
 
