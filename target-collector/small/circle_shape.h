@@ -1,6 +1,6 @@
-// The parameters of accumulated latencies (Kanata Bench), as a run takes them when it starts: "I,D,G,S". G groups of S
-// tests; a test of the first group is I rounds of a circle, one of the next group D rounds more. What is observed is
-// the time of all rounds of a test.
+// The parameters of accumulated latencies (Kanata Bench), as options of a run: "I,D,G,S". G groups of S tests; a test
+// of the first group is I rounds of a circle, one of each further group D rounds more. A test measures the time of all
+// its rounds.
 //
 // Freestanding.
 #pragma once
@@ -25,7 +25,7 @@ struct CircleShape {
 
 inline constexpr std::uint64_t kCircleNumberMax = 1'000'000'000;
 
-// Decimal, 1 to kCircleNumberMax; S may be left out. Nothing: it isn't such a text.
+// Parses decimals from 1 to kCircleNumberMax; S is optional. Nothing: invalid text.
 [[nodiscard]] constexpr std::optional<CircleShape> parse_circle_shape(std::string_view text) {
     constexpr std::size_t kNumbersMin = 3;
     constexpr std::size_t kNumbersMax = 4;

@@ -1,4 +1,4 @@
-// What a source puts its rows into where the whole collector is a SmallCollector.
+// Passes a source's rows to a SmallCollector.
 //
 // Freestanding; one thread, the collector's.
 #pragma once
@@ -10,7 +10,7 @@ namespace perfleet {
 
 class CollectorSink final : public RowSink {
 public:
-    // Borrowed.
+    // Borrows `collector`.
     explicit CollectorSink(SmallCollector& collector) : collector_{collector} {}
 
     void append(const RowView& row) override { collector_.append(row); }
@@ -18,7 +18,7 @@ public:
         collector_.count_lost(series, reason, row_count);
     }
     void count(Series series, CountName name, std::uint64_t value) override { collector_.count(series, name, value); }
-    // The collector begins its epochs itself.
+    // The collector itself begins its epochs.
     [[nodiscard]] bool epoch_is_over() const override { return false; }
     void begin_epoch(Ticks /*now*/) override {}
 

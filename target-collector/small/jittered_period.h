@@ -1,4 +1,4 @@
-// Periods of sampling that follow no load: a fixed one falls in step with loops of its own length.
+// Sampling periods with jitter: a fixed period falls in step with loops of its own length.
 //
 // Freestanding; one thread.
 #pragma once
@@ -7,10 +7,10 @@
 
 namespace perfleet {
 
-// Uniform between half and one and a half of the mean: xorshift64*, which is random enough not to follow the load.
+// Uniform between half and one and a half of the mean: xorshift64*, random enough not to follow the load.
 class JitteredPeriod {
 public:
-    // The mean at most 2^32.
+    // The mean must be at most 2^32.
     constexpr JitteredPeriod(std::uint64_t mean, std::uint64_t seed) : mean_{mean}, state_{seed | 1} {}
 
     [[nodiscard]] std::uint64_t mean() const { return mean_; }

@@ -1,9 +1,8 @@
 // The whole collector of a target without an operating system: samples in, messages out through a network driver (ZMTP
-// over a byte stream, or a file of frames), in memory that it holds itself. What a platform supplies stands in
-// ../PORTING.md.
+// over a byte stream, or a file of frames), in memory of its own. ../PORTING.md lists what a platform supplies.
 //
-// Freestanding; one thread, nothing waits: sample() and step() are called from the same loop, which is to go round at
-// least every few milliseconds. Interrupt handlers hand their samples to that loop through a ring (ring/spsc_ring.h).
+// Freestanding; one thread, nothing waits: the same loop calls sample() and step(), at least every few milliseconds.
+// Interrupt handlers pass samples to that loop through a ring (ring/spsc_ring.h).
 #pragma once
 
 #include <array>
@@ -24,8 +23,8 @@ namespace perfleet {
 
 class SmallCollector {
 public:
-    // All of its memory stands in these sizes; what it covers: ../PORTING.md.
-    static constexpr std::size_t kSpoolSizeBytes = 128U << 10;  // what the gateway hasn't acknowledged
+    // These sizes are all of its memory; ../PORTING.md explains how much they cover.
+    static constexpr std::size_t kSpoolSizeBytes = 128U << 10;  // batches that the gateway hasn't acknowledged
     static constexpr std::size_t kRingSizeBytes = 32U << 10;    // between sealing and sending, a power of two
     static constexpr std::uint32_t kBatchRowsMax = 256;
     static constexpr std::size_t kSeriesMax = 12;            // in one batch
@@ -35,26 +34,26 @@ public:
     static constexpr std::size_t kFramesMax = 64;  // of one call chain; deeper ones lose their outermost frames
     static constexpr std::size_t kImagesMax = 64;
 
-    // `target` and `driver` are borrowed.
+    // Borrows `target` and `driver`.
     SmallCollector(const SmallTarget& target, NetworkDriver& driver);
 
-    // Counts it as produced.
+    // Counts the sample as produced.
     void sample(const SmallSample& sample);
-    // Samples that the platform had to drop.
+    // Counts samples that the platform had to drop.
     void count_lost(EventNumber event, std::uint64_t sample_count);
 
-    // Rows of other kinds, and what is counted of them, as RowSink (message/row_sink.h) has it. Definitions and tasks
-    // are the collector's own.
+    // Rows of other kinds, and their counts, as in RowSink (message/row_sink.h). The collector itself makes definitions
+    // and tasks.
     void append(const RowView& row);
     void count_lost(Series series, CountName reason, std::uint64_t row_count);
     void count(Series series, CountName name, std::uint64_t value);
 
     void step(Ticks now);
 
-    // What SmallTarget's threads or images say has changed: rows from here on are of the new ones.
+    // SmallTarget's threads or images have changed: later rows belong to the new ones.
     void redefine(Ticks now) { begin_epoch(now); }
 
-    // Seals what there is; nothing may follow but step(), until is_finished().
+    // Seals the remaining rows; only step() may follow, until is_finished().
     void finish() { is_finishing_ = true; }
     // Everything is durable or resolved, or the gateway has refused the session.
     [[nodiscard]] bool is_finished() const { return status().finished || status().session_refused; }
@@ -66,7 +65,7 @@ private:
     struct alignas(8) Memory {
         std::array<std::byte, kSizeBytes> bytes{};
     };
-    // Every series of a batch has some rows of its own; kinds have 8 columns, but for that of tasks.
+    // A batch reserves some rows for each series; kinds have at most 8 columns, except tasks.
     static constexpr std::uint32_t kChunkRows = 16;
     static constexpr std::uint32_t kColumns = 8;
     static constexpr std::uint32_t kTaskColumns = 14;
@@ -84,7 +83,7 @@ private:
     void define_images(Ticks now);
     void define_threads(Ticks now);
     void append_task(TaskOp op, const SmallThread& thread, Ticks now, StringNumber name, const SmallImage* image);
-    // kEmptyStack: no frame lies in an image. Fails when the epoch's table is full.
+    // kEmptyStack: no frame is in an image. Fails if the epoch's table is full.
     [[nodiscard]] bool intern_stack(const SmallSample& sample, std::uint32_t pid, StackNumber& into);
     [[nodiscard]] std::uint32_t pid_or_own(std::uint32_t pid) const { return pid == 0 ? target_.pid : pid; }
     [[nodiscard]] std::uint32_t pid_of(std::uint32_t tid) const;
@@ -93,8 +92,8 @@ private:
     const SmallTarget& target_;
     bool is_finishing_ = false;
     Ticks latest_sample_;
-    UtcNs gateway_utc_;               // as the delivery told it last
-    std::int64_t utc_offset_ns_ = 0;  // UTC less the session's clock in ns
+    UtcNs gateway_utc_;               // last reported by the delivery
+    std::int64_t utc_offset_ns_ = 0;  // UTC minus the session's clock, in ns
     std::uint64_t uncertainty_ns_ = 0;
     StackTable stacks_;
     SizedCountTable<kCountsMax> counts_;

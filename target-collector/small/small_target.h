@@ -1,4 +1,4 @@
-// What a target without an operating system says of itself: what a port fills in (../PORTING.md).
+// The description of a target without an operating system, filled in by a port (../PORTING.md).
 //
 // Freestanding. Texts and spans are borrowed for the collector's life.
 #pragma once
@@ -16,19 +16,19 @@
 
 namespace perfleet {
 
-// Code that frames lie in: an ELF file, mapped from its beginning. `path` and build-id are how the query engine and
-// perf find it again.
+// Code with frames: an ELF file, mapped from its beginning. The query engine and perf find the file by `path` and
+// build-id.
 struct SmallImage {
     std::string_view path{};
     std::span<const std::byte> build_id{};  // at most limits::kBuildIdSizeBytesMax
     std::uint64_t address = 0;              // of the file's first byte
     std::uint64_t size_bytes = 0;
-    std::uint32_t pid = 0;  // whose memory it lies in; 0: SmallTarget::pid
+    std::uint32_t pid = 0;  // the process that maps it; 0: SmallTarget::pid
 };
 
 // Threads of one process share their mappings.
 struct SmallThread {
-    std::uint32_t tid = 0;  // of one thread of the target alone
+    std::uint32_t tid = 0;  // unique in the target
     std::string_view name{};
     std::uint32_t pid = 0;  // 0: SmallTarget::pid
 };
@@ -36,21 +36,20 @@ struct SmallThread {
 struct SmallTarget {
     TargetId target{};
     std::string_view name{};
-    std::string_view architecture{};  // as `uname -m` says it on Linux
-    // Of this run alone: 128 random bits. None where the target has no entropy: the gateway grants one, and until then
-    // no more is kept than one batch holds.
+    std::string_view architecture{};  // like `uname -m` on Linux
+    // Unique to this run: 128 random bits. Zero if the target has no entropy: then the gateway grants one; before that,
+    // at most one batch is kept.
     SessionId session{};
-    // Of this board and of this start of it, where there are such. They are told; no session is made from them.
-    std::uint32_t pid = 1;  // of threads and images that name none, and of threads that aren't named
+    std::uint32_t pid = 1;  // for threads and images without a pid, and for unknown threads
     ClockDescription clock{};
     ClockPoint start_point{};
     HostDescription host{};
-    std::span<const LabelDescription> labels{};  // no key twice
+    std::span<const LabelDescription> labels{};  // keys are unique
     std::span<const EventDescription> events{};
-    // What they say may change: SmallCollector::redefine().
+    // Their content may change: then call SmallCollector::redefine().
     std::span<const SmallImage> images{};
     std::span<const SmallThread> threads{};
-    // Starts, stops and changes what is measured when an operator orders it; null: nobody does, and he is told so.
+    // Carries out control requests: starts, stops and changes events; null: requests are rejected.
     ControlTaker* taker = nullptr;
 };
 
@@ -60,7 +59,7 @@ struct SmallSample {
     std::uint32_t cpu = 0;
     std::uint32_t tid = 0;
     std::uint64_t weight = 0;                    // in the event's unit
-    std::span<const std::uint64_t> addresses{};  // the leaf first, then return addresses
+    std::span<const std::uint64_t> addresses{};  // leaf first, then return addresses
 };
 
 }  // namespace perfleet

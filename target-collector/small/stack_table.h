@@ -1,4 +1,4 @@
-// Call chains of one epoch as nodes (frame, caller), each with a number from 1 on: a table of fixed size.
+// Call chains of one epoch as nodes (frame, caller), numbered from 1: a table of fixed size.
 //
 // Freestanding; one thread.
 #pragma once

@@ -1,4 +1,4 @@
-// How long a number of ticks takes. In whole numbers: boards have no others at hand.
+// Converts ticks to time, with integers only: some boards have no floating point.
 //
 // Freestanding.
 #pragma once
@@ -7,13 +7,13 @@
 
 namespace perfleet {
 
-// Rounded down. Doesn't overflow below 18 GHz and five hundred years.
+// Rounds down. Doesn't overflow below 18 GHz and five hundred years.
 [[nodiscard]] constexpr std::uint64_t ns_of_ticks(std::uint64_t ticks, std::uint64_t ticks_per_second) {
     constexpr std::uint64_t kNsASecond = 1'000'000'000;
     return ticks / ticks_per_second * kNsASecond + ticks % ticks_per_second * kNsASecond / ticks_per_second;
 }
 
-// Rounded down; the same bounds.
+// Rounds down; same limits.
 [[nodiscard]] constexpr std::uint64_t ticks_of_ns(std::uint64_t ns, std::uint64_t ticks_per_second) {
     constexpr std::uint64_t kNsASecond = 1'000'000'000;
     return ns / kNsASecond * ticks_per_second + ns % kNsASecond * ticks_per_second / kNsASecond;
