@@ -1,5 +1,5 @@
-// The collector as a Microkit protection domain: it watches its child domains, by their threads and its own, and
-// streams to a gateway over a virtio port or a UART that the system description has given to it.
+// The collector as a Microkit protection domain: it watches the threads of its child domains and its own, and streams
+// to a gateway over a virtio port or a UART that the system description gives it.
 //
 // One thread: Microkit's loop, which calls turn() at each interrupt of the timer.
 #pragma once
@@ -20,13 +20,13 @@ namespace perfleet::sel4 {
 
 class Domain {
 public:
-    // All borrowed. `seed`: of the jitter.
+    // Borrows all but `seed`, which is that of the jitter.
     Domain(const DomainTable& table, const BoardClock& clock, std::uint64_t seed, ByteStream& stream);
     Domain(const Domain&) = delete;
     Domain& operator=(const Domain&) = delete;
 
     void begin() { run_.begin(); }
-    // False: its seconds are over, and it has said Bye.
+    // False: its time is over, and it has sent Bye.
     [[nodiscard]] bool turn();
 
 private:

@@ -1,6 +1,6 @@
-// What a Microkit protection domain can't ask anybody: which children it watches, under which names, out of which ELF
-// files, and what of its board it was given. tools/microkit-domain takes it from the system description and writes it
-// into the collector's ELF file; all integers little-endian, texts end with a NUL:
+// What a Microkit protection domain can't find out itself: the children that it watches, with names and ELF files, and
+// the parts of the board that it was given. tools/microkit-domain takes it from the system description and writes it
+// into the collector's ELF file; all integers are little-endian, texts end with a NUL:
 //
 //     0  16  "perfleet-domain1"
 //    16   4  seconds to run, 0: for ever
@@ -16,16 +16,16 @@
 //              4   4  how many bytes of build-id
 //              8  20  build-id
 //             28   4  0
-//             32   8  where its stack is mapped, here and there alike; 0: it isn't
+//             32   8  where its stack is mapped, at the same address in both domains; 0: it isn't
 //             40   8  … and its size
 //             48   8  where its ELF file's first byte lies, were all of it mapped as its code is
 //             56   8  … and how many bytes of the file, to the code's end
 //             64  40  its name
 //            104 200  the ELF file's path on the host
 //
-// This must not change: a domain's ELF file and the tool may be of two versions. Another layout has another digit.
+// This must not change: a domain's ELF file and the tool may be of two versions. Another layout changes the digit.
 //
-// Freestanding. The table is borrowed by what reads it.
+// Freestanding. Readers borrow the table.
 #pragma once
 
 #include <array>
@@ -62,7 +62,7 @@ static_assert(sizeof(DomainChild) == 304 && offsetof(DomainChild, stack_address)
 enum class DomainStream : std::uint32_t { kVirtioPort = 1, kUart = 2 };
 
 struct DomainTable {
-    static constexpr std::size_t kChildrenMax = 15;  // with the collector as many as it knows threads
+    static constexpr std::size_t kChildrenMax = 15;  // one less than the threads that the collector knows
 
     std::array<char, 16> mark{};
     std::uint32_t run_seconds{};
@@ -83,8 +83,8 @@ static_assert(offsetof(DomainTable, all_children) == 96);
 inline constexpr std::array<char, 16> kDomainMark{'p', 'e', 'r', 'f', 'l', 'e', 'e', 't',
                                                   '-', 'd', 'o', 'm', 'a', 'i', 'n', '1'};
 
-// Faults: kNotFound: the tool hasn't filled it in; kUnsupported: another layout; kInvalid, where: the child that is
-// wrong, or kChildrenMax: the rest.
+// Faults: kNotFound: the tool hasn't filled it in; kUnsupported: another layout; kInvalid: `where` is the invalid
+// child, or kChildrenMax for the rest.
 [[nodiscard]] Checked<Done> check_table(const DomainTable& table);
 
 }  // namespace perfleet::sel4

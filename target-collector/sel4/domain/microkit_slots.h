@@ -1,4 +1,4 @@
-// Where a protection domain's capabilities lie, as the SDK has them. Its header is C and no C++.
+// The slots of a protection domain's capabilities, as in the SDK, whose header is C and not C++.
 #pragma once
 
 #include <cstdint>

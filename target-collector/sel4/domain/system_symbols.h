@@ -1,5 +1,5 @@
-// What is written into the domain's ELF file after it was linked. Apart from all other code, and not optimised with it:
-// no compiler sees that nobody writes it.
+// Variables that are written into the domain's ELF file after linking. Defined apart from all other code and not
+// optimised with it: no compiler can see that no code writes them.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 #include "target-collector/sel4/domain/domain_table.h"
 
 extern "C" {
-// By tools/microkit-domain.
+// Written by tools/microkit-domain.
 extern perfleet::sel4::DomainTable perfleet_domain_table;
-// By Microkit's own tool, where the system description says so (`setvar`): the physical address of the memory that the
-// virtio port shares with its device.
+// Written by Microkit's own tool, if the system description says so (`setvar`): the physical address of the memory that
+// the virtio port shares with its device.
 extern std::uint64_t perfleet_port_paddr;
 }

@@ -1,5 +1,5 @@
-// What a run and a collector want to be told of the domains that are watched, by the table: threads, each a process of
-// its own whose numbers are alike (the collector is 1, its children follow), their ELF files and stacks.
+// Describes the watched domains to a run and a collector, from the table: threads, each a process with the same number
+// (the collector is 1, its children follow), their ELF files and stacks.
 //
 // Freestanding. The table is borrowed.
 #pragma once

@@ -1,4 +1,4 @@
-// What a board finds out about its clock at the start.
+// What a board measures of its clock at start.
 #pragma once
 
 #include <cstdint>

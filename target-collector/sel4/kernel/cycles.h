@@ -1,4 +1,4 @@
-// The processor's counter of cycles: what the kernel's own timestamps are of.
+// The processor's cycle counter: the clock of the kernel's own timestamps.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace perfleet::sel4 {
     return Ticks{value};
 }
 
-// Kernels with benchmarks have started it; nobody ever writes it. Kernels that are hypervisors run at EL2, where it
-// stands still unless it is told otherwise: then the kernel's own time is in it, as it is elsewhere.
+// Kernels with benchmarks have started it; nothing ever writes it. A hypervisor kernel runs at EL2, where the counter
+// stops unless enabled: enabled, it includes the kernel's own time, as elsewhere.
 inline void start_cycles() {
 #ifdef CONFIG_ARM_HYPERVISOR_SUPPORT
     constexpr std::uint64_t kAlsoAtEl2 = 1U << 27;
@@ -47,7 +47,7 @@ inline void start_cycles() {
     return Ticks{value};
 }
 
-// The firmware did.
+// The firmware did it.
 inline void start_cycles() {}
 
 #endif

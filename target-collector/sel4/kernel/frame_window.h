@@ -1,11 +1,11 @@
-// Stacks of threads in other address spaces, read through the capabilities of their frames: a copy of a frame's
-// capability is mapped into a window of the collector's own memory, to be read, when a call chain needs it. Nothing has
-// to be mapped beforehand, and the thread's own mapping stays as it is.
+// Reads stacks of threads in other address spaces through the capabilities of their frames: a copy of a frame's
+// capability is mapped read-only into a window of the collector's own memory when a call chain needs it. Nothing must
+// be mapped beforehand, and the thread's own mapping stays unchanged.
 //
-// seL4 lets nobody read page tables. Which frame stands at which address is known to whoever mapped it, who keeps the
-// list of an address space (ForeignFrame) up to date.
+// seL4 doesn't let user code read page tables. Whoever maps frames knows their addresses, and must keep the address
+// space's list (ForeignFrame) up to date.
 //
-// One thread, with a priority above all that delete frames: between two calls of the kernel here none goes away.
+// One thread, with a higher priority than all that delete frames: between two kernel calls here no frame disappears.
 #pragma once
 
 #include <array>
@@ -23,14 +23,14 @@ struct ForeignFrame {
     seL4_CPtr frame = seL4_CapNull;  // in the CNode of FrameWindow::Setting
 };
 
-// Some frames of one size, mapped at a time. The one that was used least recently gives way.
+// Maps a few frames of one size at a time. The least recently used one is replaced.
 class FrameWindow {
 public:
     static constexpr std::size_t kPlaces = 8;
 
     struct Setting {
-        std::uint64_t address = 0;            // kPlaces pages where nothing is mapped, but their page tables are
-        seL4_CPtr first_slot = seL4_CapNull;  // kPlaces empty ones in a row
+        std::uint64_t address = 0;            // kPlaces pages without mappings, but with page tables
+        seL4_CPtr first_slot = seL4_CapNull;  // first of kPlaces consecutive empty slots
         seL4_CPtr cnode = seL4_CapNull;       // the collector's own
         seL4_Word depth = seL4_WordBits;      // of slots in it
         seL4_CPtr vspace = seL4_CapNull;      // the collector's own
@@ -41,17 +41,17 @@ public:
     FrameWindow& operator=(const FrameWindow&) = delete;
 
     [[nodiscard]] std::uint64_t page_size_bytes() const { return std::uint64_t{1} << setting_.page_bits; }
-    // From here on each frame is looked at anew, for frames may have been deleted since.
+    // Begins a turn: frames are checked again, because some may have been deleted since.
     void begin() { ++turn_; }
-    // What stands in it, until the next call. Empty: that capability is no frame's of this size any more.
+    // The frame's content, valid until the next call. Empty: the capability is no longer a frame of this size.
     [[nodiscard]] std::span<const std::byte> open(seL4_CPtr frame);
-    // Gives all copies back: to be called before memory is reclaimed by deleting capabilities one by one. (A revoked
-    // frame takes its copy with it.)
+    // Deletes all copies: call it before memory is reclaimed by deleting capabilities one by one. (Revoking a frame
+    // also deletes its copy.)
     void close();
 
     struct Counts {
-        std::uint64_t mapped = 0;  // times that a frame was
-        std::uint64_t gone = 0;    // … that it wasn't there any more
+        std::uint64_t mapped = 0;  // times that a frame was mapped
+        std::uint64_t gone = 0;    // … that it no longer existed
     };
     [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -59,7 +59,7 @@ private:
     struct Place {
         seL4_CPtr frame = seL4_CapNull;  // none: free
         std::uint64_t physical_address = 0;
-        std::uint64_t used = 0;  // turn_ when it was looked at last
+        std::uint64_t used = 0;  // turn_ of the last check
     };
 
     [[nodiscard]] seL4_CPtr slot_of(const Place& place) const;
@@ -77,7 +77,7 @@ private:
 // The stacks of one address space, for ThreadSampler.
 class ForeignStack final : public StackReader {
 public:
-    // Borrowed; what `frames` says is read at each chain.
+    // Borrows both; `frames` is read anew at each chain.
     ForeignStack(FrameWindow& window, std::span<const ForeignFrame> frames) : window_{window}, frames_{frames} {}
 
     void begin_chain() override { window_.begin(); }

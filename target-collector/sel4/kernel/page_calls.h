@@ -1,4 +1,4 @@
-// libsel4's calls of frames under one name on each architecture.
+// libsel4's calls for frames, with one name on all architectures.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr unsigned kUncached = seL4_ARM_ExecuteNever;
 #define PERFLEET_SEL4_NAME(name) seL4_X86_##name
 inline constexpr seL4_Word kSmallPage = seL4_X86_4K;
 inline constexpr seL4_Word kLargePage = seL4_X86_LargePageObject;
-inline constexpr unsigned kExecuteNever = 0;  // seL4 offers none there
+inline constexpr unsigned kExecuteNever = 0;  // seL4 has no such attribute there
 inline constexpr unsigned kUncached = seL4_X86_CacheDisabled;
 #elif defined(__riscv)
 #define PERFLEET_SEL4_NAME(name) seL4_RISCV_##name
@@ -36,7 +36,7 @@ inline constexpr unsigned kCachedData = kCachedCode | kExecuteNever;
         frame, vspace, address, rights, static_cast<PERFLEET_SEL4_NAME(VMAttributes)>(attributes)));
 }
 inline void unmap_page(seL4_CPtr frame) { (void)PERFLEET_SEL4_NAME(Page_Unmap)(frame); }
-// Nothing: that capability is no frame's.
+// Nothing: the capability isn't a frame's.
 [[nodiscard]] inline std::optional<std::uint64_t> physical_address_of(seL4_CPtr frame) {
     const auto found = PERFLEET_SEL4_NAME(Page_GetAddress)(frame);
     return found.error == seL4_NoError ? std::optional{std::uint64_t{found.paddr}} : std::nullopt;

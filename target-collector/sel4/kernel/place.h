@@ -1,4 +1,4 @@
-// Where an object lies that is made when its parts are known: there is no heap, and stacks are small.
+// Memory for an object that is constructed once its parts are known: there is no heap, and stacks are small.
 #pragma once
 
 #include <cstddef>

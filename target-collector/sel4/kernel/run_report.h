@@ -1,4 +1,4 @@
-// What a run did, printed for people and for whoever started the machine: `name=value`, several in a line.
+// Prints what a run did, for users and for scripts that started the machine: `name=value`, several in a line.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ template <std::size_t kSize>
     print_named({name, kSize - 1}, value);
 }
 
-// A line that begins with "ran".
+// Prints a line that begins with "ran".
 void print_run(const CollectorRun& run, const TickTimer& timer);
-// A line that begins with "end", left open: more may follow.
+// Prints the beginning of a line, "end …": more may follow.
 void print_end(const SmallCollector& collector, std::uint64_t handshakes);
 
 }  // namespace perfleet::sel4

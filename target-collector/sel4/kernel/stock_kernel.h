@@ -1,4 +1,4 @@
-// seL4 as it is, behind the collector's seam (source/sel4/kernel_interface.h): libsel4's calls.
+// The unpatched seL4 as KernelInterface (source/sel4/kernel_interface.h): libsel4's calls.
 //
 // One thread.
 #pragma once
@@ -15,16 +15,16 @@ namespace perfleet::sel4 {
 
 class StockKernel final : public KernelInterface {
 public:
-    // Where the log is mapped, and its frame; of kernels that have one.
+    // Where the log is mapped, and its frame; for kernels with a log.
     struct Log {
         seL4_CPtr frame = seL4_CapNull;
         std::span<const std::byte> memory{};
     };
     struct ThreadCaps {
-        seL4_CPtr tcb = seL4_CapNull;                 // none: nobody has this number now
+        seL4_CPtr tcb = seL4_CapNull;                 // none: the number is unused now
         seL4_CPtr scheduling_context = seL4_CapNull;  // MCS
     };
-    // The root task's own, as the kernel gives them at the start.
+    // The root task's own capabilities, as the kernel provides them at start.
     [[nodiscard]] static constexpr ThreadCaps root_thread() {
 #ifdef CONFIG_KERNEL_MCS
         return {seL4_CapInitThreadTCB, seL4_CapInitThreadSC};
@@ -32,13 +32,13 @@ public:
         return {.tcb = seL4_CapInitThreadTCB};
 #endif
     }
-    // Threads 1, 2, … by their capabilities, which may change; `code` is what they all run, empty where the collector
-    // has none of it: then nobody is seen to stand at a system call. Borrowed. `cycles_per_second`: of now().
+    // Threads 1, 2, … by their capabilities, which may change; `code` is what they all run. If it is empty, no thread
+    // is recognised as waiting in a system call. Borrowed. `cycles_per_second`: of now().
     StockKernel(const Log& log, std::span<const ThreadCaps> threads, std::span<const std::byte> code,
                 std::uint64_t cycles_per_second)
         : log_{log}, threads_{threads}, code_{code}, cycles_per_second_{cycles_per_second} {}
 
-    // Of the kernel that this was compiled for.
+    // The features of the kernel that this was compiled for.
     [[nodiscard]] static const KernelFeatures& built_for();
 
     [[nodiscard]] const KernelFeatures& features() const override { return built_for(); }

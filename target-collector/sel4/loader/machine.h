@@ -1,4 +1,4 @@
-// What the loader has to know of its machine, one of QEMU's `virt` boards.
+// What the loader must know about its machine, one of QEMU's `virt` boards.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ inline constexpr std::uint64_t kMemoryAddress = 0x8000'0000;
 #else
 inline constexpr std::uint64_t kMemoryAddress = 0x4000'0000;
 #endif
-// Where QEMU lays down the files (tools/run-sel4).
+// Where QEMU loads the files (tools/run-sel4).
 inline constexpr std::uint64_t kKernelFileAddress = kMemoryAddress + 0x2000'0000;
 inline constexpr std::uint64_t kRootFileAddress = kMemoryAddress + 0x2400'0000;
 
-// What seL4 expects in its first six argument registers, as machine.cpp's start has them.
+// seL4's first six arguments, in the layout that machine.cpp's start reads.
 struct KernelArguments {
     std::uint64_t root_begin;  // physical
     std::uint64_t root_end;
@@ -29,7 +29,7 @@ struct KernelArguments {
 };
 
 [[noreturn]] void give_up(std::string_view what, const Fault& fault = {});
-// With translation on, as the kernel's file wants it: its first segment is `kernel`.
+// Turns translation on as the kernel's file expects; `kernel` is its first segment.
 [[noreturn]] void start_kernel(const ElfSegment& kernel, std::uint64_t entry, const KernelArguments& arguments);
 
 }  // namespace perfleet::sel4

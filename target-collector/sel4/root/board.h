@@ -1,12 +1,12 @@
 // The board that the root task runs on, by its architecture. All boards have the same members:
 //
-//   Board(objects, info)     its devices are mapped: from here on print() prints
-//   words(), session()       what the run is to be like; 128 random bits, or none where there is no entropy
-//   find_clock()             the cycle counter's rate, and what UTC it is: takes up to two seconds
-//   open_stream()            what leads to the gateway
-//   start_machine(clock, …)  what wakes the root task, and the processor's counters
-//   pmu()                    what the processor's counters are
-//   wait()                   for the next interrupt, whatever it comes from
+//   Board(objects, info)     maps its devices: from here on print() prints
+//   words(), session()       the run's options; 128 random bits, or none without entropy
+//   find_clock()             the cycle counter's rate, and the UTC time: takes up to two seconds
+//   open_stream()            the stream to the gateway
+//   start_machine(clock, …)  starts the alarm that wakes the root task, and the processor's counters
+//   pmu()                    describes the processor's counters
+//   wait()                   for the next interrupt of any device
 //   kTarget, kName, kArchitecture, kClockName
 #pragma once
 

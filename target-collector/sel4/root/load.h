@@ -1,5 +1,5 @@
-// Threads to be watched: one that burns time in functions of known shares and rests in between, and a client with two
-// servers, of calls and of notifications; and one that is to run in an address space of its own, in a chain of known
+// Threads to be watched: one that burns time in functions of known shares and rests in between; a client with two
+// servers, one for calls and one for notifications; and one for an address space of its own, in a chain of known
 // callers.
 #pragma once
 
@@ -12,19 +12,19 @@
 
 namespace perfleet::sel4 {
 
-// What they talk through.
+// The capabilities through which they communicate.
 struct LoadCaps {
-    seL4_CPtr rest = seL4_CapNull;   // a notification: signalled when the busy thread is to go on
-    seL4_CPtr begin = seL4_CapNull;  // … when the client is to run a test
-    seL4_CPtr there = seL4_CapNull;  // notifications from client to the echo and back
+    seL4_CPtr rest = seL4_CapNull;   // a notification: the busy thread is to continue
+    seL4_CPtr begin = seL4_CapNull;  // … the client is to run a test
+    seL4_CPtr there = seL4_CapNull;  // notifications from the client to the echo and back
     seL4_CPtr back = seL4_CapNull;
     seL4_CPtr endpoint = seL4_CapNull;
-    seL4_CPtr apart = seL4_CapNull;  // a notification: the thread in the other address space is to go on
+    seL4_CPtr apart = seL4_CapNull;  // a notification: the thread in the other address space is to continue
     seL4_CPtr reply = seL4_CapNull;  // MCS
 };
 extern LoadCaps load_caps;
 
-// Cycles that functions of the busy thread took, when it wasn't interrupted for long.
+// Cycles of the busy thread's functions, without long interruptions.
 struct LoadTimes {
     volatile std::uint64_t heavy = 0;
     volatile std::uint64_t medium = 0;
@@ -32,8 +32,9 @@ struct LoadTimes {
 };
 extern LoadTimes load_times;
 
-// Accumulated latencies, as Kanata Bench has them: no clock is read within a circle, the sum of N round trips is what a
-// test observes. All tests of calls, then all of notifications; after them the client goes round for nothing.
+// Accumulated latencies, as in Kanata Bench: no clock is read inside a test, which measures the sum of N round trips.
+// All tests of calls come first, then all of notifications; after them the client repeats round trips without
+// measuring.
 struct LatencyTests {
     CircleShape shape;  // set before the threads start
     RoundTrips tests[2 * kCircleTestsMax];
@@ -41,7 +42,7 @@ struct LatencyTests {
 };
 extern LatencyTests latency_tests;
 
-// Wakes the threads of the load, and says what their tests took.
+// Wakes the threads of the load, and reports the results of their tests.
 class RootLoad final : public WatchedLoad {
 public:
     void drive(std::uint64_t tick) override;
@@ -50,7 +51,7 @@ public:
     }
 };
 
-// Entries of the threads.
+// Entry points of the threads.
 extern "C" {
 [[noreturn]] void busy_thread();
 [[noreturn]] void client_thread();

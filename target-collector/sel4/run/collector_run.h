@@ -1,8 +1,8 @@
-// The collector's run on seL4, in a root task or in a protection domain: woken by ticks, it samples the threads that it
-// watches, follows the kernel's log or utilisation, passes on round trips and its own time, and streams all of it to a
-// gateway, at the same time.
+// The collector's run on seL4, in a root task or in a protection domain. Woken by ticks, it samples the watched
+// threads, follows the kernel's log or utilisation, passes on round trips and its own time, and streams all of it to a
+// gateway meanwhile.
 //
-// Freestanding; one thread, and nothing here waits: who waits for interrupts calls turn().
+// Freestanding; one thread. Nothing here waits: the caller waits for interrupts and calls turn().
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace perfleet::sel4 {
 
-// For what was gathered while nobody wanted it.
+// Drops what the kernel gathered while the event was stopped.
 class NoSink final : public RowSink {
 public:
     void append(const RowView& /*row*/) override {}
@@ -36,7 +36,8 @@ public:
     static constexpr std::uint32_t kPid = 1;
     static constexpr std::uint32_t kOwnThread = 1;  // the collector's own number among the threads
 
-    // All borrowed, what `sampled` says too. `thread_count`: of the threads that the kernel tells the utilisation of.
+    // Borrows all, including the data that `sampled` refers to. `thread_count`: threads whose utilisation the kernel
+    // reports.
     struct Parts {
         KernelInterface& kernel;
         SmallCollector& collector;
@@ -50,15 +51,15 @@ public:
     };
     explicit CollectorRun(const Parts& parts);
 
-    // Ticks, and whatever the kernel measures, begin. It refuses a kernel that doesn't do what its features say: a bug.
+    // Starts ticks, and whatever the kernel measures. Stops if the kernel lacks what its features promise: a bug.
     void begin();
-    // To be called after each interrupt: does all that is due.
+    // Call it after each interrupt: does all that is due.
     void turn(WakeCauses causes);
-    // So many seconds since begin().
+    // Whether `seconds` have passed since begin().
     [[nodiscard]] bool is_over(std::uint64_t seconds) const;
-    // No more ticks. Whoever has threads to stop does it then, before finish().
+    // Ends the ticks. After it, and before finish(), the caller may stop threads.
     void end_ticks();
-    // What is left, and Bye: until all is acknowledged, or for some seconds.
+    // Sends the rest, and Bye; returns when all is acknowledged, or after some seconds.
     void finish();
 
     struct Counts {

@@ -1,4 +1,4 @@
-// The rate of the processor's cycles, by a clock whose rate is known.
+// The rate of the processor's cycles, measured against a clock with a known rate.
 //
 // `clock_now` gives the clock's ticks, `cycles_now` Ticks of the cycle counter.
 #pragma once
@@ -13,14 +13,14 @@ struct ClockMoment {
     std::uint64_t clock = 0;
     Ticks cycles;
 
-    // Since another moment, which was earlier by the clock.
+    // Since `begun`, an earlier moment of the clock.
     [[nodiscard]] std::uint64_t cycles_per_second(const ClockMoment& begun, std::uint64_t clock_per_second) const {
         return (cycles.value - begun.cycles.value) * clock_per_second / (clock - begun.clock);
     }
 };
 
-// Both at one moment, as well as it can be had where a host may take the processor away in between: the shortest of
-// some readings.
+// Both readings at nearly the same moment: the shortest of several tries, because a host may take the processor away in
+// between.
 template <class ClockNow, class CyclesNow>
 [[nodiscard]] ClockMoment read_moment(ClockNow clock_now, CyclesNow cycles_now) {
     constexpr int kReadings = 8;
@@ -43,7 +43,7 @@ struct CycleRate {
     ClockMoment measured;  // at the end
 };
 
-// Over that many of the clock's ticks, of which there are more than 0.
+// Measures over that many ticks of the clock, more than 0.
 template <class ClockNow, class CyclesNow>
 [[nodiscard]] CycleRate measure_cycle_rate(ClockNow clock_now, CyclesNow cycles_now, std::uint64_t clock_per_second,
                                            std::uint64_t wait_ticks) {

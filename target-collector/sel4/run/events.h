@@ -1,6 +1,6 @@
-// The events that a run sends, by the kernel it runs on: their numbers and how they are described.
+// The events that a run sends on its kernel: their numbers and descriptions.
 //
-// Texts are as long as this object, which is borrowed for the collector's life.
+// Texts live as long as this object, which the collector borrows for its life.
 #pragma once
 
 #include <array>
@@ -26,14 +26,14 @@ public:
     static constexpr EventNumber kUncoveredTime{5};
     static constexpr EventNumber kFirstCounter{6};  // one for each event counter of the PMU
 
-    // `sample_period`: mean ticks of the clock between two samples. `tracepoint_names`: by their ids; those without one
-    // are "tracepoint-N".
+    // `sample_period`: mean ticks of the clock between two samples. `tracepoint_names`: by id; others are called
+    // "tracepoint-N".
     RunEvents(const KernelFeatures& features, std::uint64_t sample_period, const EventCounters& counters,
               std::span<const std::string_view> tracepoint_names = {});
     RunEvents(const RunEvents&) = delete;
     RunEvents& operator=(const RunEvents&) = delete;
 
-    // Utilisation, kernel entries, or tracepoints.
+    // Of utilisation, kernel entries, or tracepoints.
     [[nodiscard]] EventNumber first_of_mode() const { return first_of_mode_; }
     [[nodiscard]] std::span<const EventDescription> descriptions() const { return std::span{events_}.first(count_); }
 

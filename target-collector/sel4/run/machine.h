@@ -1,8 +1,8 @@
-// What a run asks of the machine, beside what it asks of the kernel (source/sel4/kernel_interface.h): an alarm, the
-// processor's own counters, and the load that it watches. The root task and the Microkit domain answer with the board's
-// devices, tests with a simulation, so that the same code runs in all of them.
+// What a run needs from the machine, beside the kernel (source/sel4/kernel_interface.h): an alarm, the processor's own
+// counters, and the watched load. The root task and the Microkit domain implement these with the board's devices, tests
+// with a simulation, so that the same code runs in all of them.
 //
-// Freestanding; one thread. All objects are borrowed, and nobody owns one through these classes.
+// Freestanding; one thread. All objects are borrowed, and never deleted through these classes.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@
 
 namespace perfleet::sel4 {
 
-// Why the collector was woken; both may be. Who wakes it knows: the run is told.
+// Why the collector was woken; both may apply. The caller knows, and tells the run.
 struct WakeCauses {
-    bool is_tick = false;    // the alarm's moment
+    bool is_tick = false;    // the alarm's time has come
     bool is_cycles = false;  // CycleInterrupts
 };
 
-// A timer that interrupts at one moment of its counter.
+// A timer that interrupts at a set time of its counter.
 class Alarm {
 public:
     Alarm() = default;
     Alarm(const Alarm&) = delete;
     Alarm& operator=(const Alarm&) = delete;
 
-    // Of a counter that only grows, and its rate.
+    // Reads a counter that only grows, and its rate.
     [[nodiscard]] virtual std::uint64_t now() = 0;
     [[nodiscard]] virtual std::uint64_t ticks_per_second() const = 0;
-    // At this moment, at once where it is over; the one before is forgotten. To be called after each interrupt, too:
-    // the next can't come before.
+    // Interrupts at this time, at once if it has passed; replaces the time set before. Call it after each interrupt,
+    // too: without it there is no other.
     virtual void set(std::uint64_t moment) = 0;
     virtual void clear() = 0;
 
@@ -37,7 +37,7 @@ protected:
     ~Alarm() = default;
 };
 
-// An interrupt each so many cycles that threads ran, where kernel and processor have such.
+// An interrupt after each number of cycles that threads ran, if kernel and processor support it.
 class CycleInterrupts {
 public:
     CycleInterrupts() = default;
@@ -46,15 +46,15 @@ public:
 
     virtual void start() = 0;
     virtual void stop() = 0;
-    virtual void set_period(std::uint64_t cycles) = 0;  // from the next one on
-    // To be called when one came. True: its period is over, and the next one has begun.
+    virtual void set_period(std::uint64_t cycles) = 0;  // from the next period on
+    // Call it after each interrupt. True: its period is over, and the next one has begun.
     [[nodiscard]] virtual bool go_on() = 0;
 
 protected:
     ~CycleInterrupts() = default;
 };
 
-// What the whole core did.
+// Event counts of the whole core.
 class EventCounters {
 public:
     static constexpr std::size_t kEventsMax = 4;
@@ -65,18 +65,19 @@ public:
 
     [[nodiscard]] virtual std::size_t count() const = 0;  // at most kEventsMax
     [[nodiscard]] virtual std::string_view name(std::size_t index) const = 0;
-    // Since they were started. Counters of 32 bits wrap: to be read before they do, which the run does every few ticks.
+    // Counts since the start. Counters of 32 bits wrap: they must be read before that, which the run does every few
+    // ticks.
     [[nodiscard]] virtual std::uint64_t read(std::size_t index) = 0;
 
 protected:
     ~EventCounters() = default;
 };
 
-// N round trips between two threads, summed: accumulated latencies, as Kanata Bench has them.
+// N round trips between two threads, summed: accumulated latencies, as in Kanata Bench.
 struct RoundTrips {
-    bool is_notification = false;  // or of calls
-    std::uint32_t group = 0;       // from 1 on; all of a group have one size
-    std::uint32_t number = 0;      // in the group
+    bool is_notification = false;  // else calls
+    std::uint32_t group = 0;       // from 1 on; all tests of a group have one size
+    std::uint32_t number = 0;      // within the group
     std::uint64_t size = 0;        // N
     std::uint64_t begun_cycles = 0;
     std::uint64_t took_cycles = 0;
@@ -89,9 +90,9 @@ public:
     WatchedLoad(const WatchedLoad&) = delete;
     WatchedLoad& operator=(const WatchedLoad&) = delete;
 
-    // Lets them go on; `tick` counts.
+    // Lets the threads continue; `tick` counts up.
     virtual void drive(std::uint64_t tick) = 0;
-    // All tests that are over, in order: it only grows.
+    // All finished tests, in order: the list only grows.
     [[nodiscard]] virtual std::span<const RoundTrips> tests_over() const = 0;
 
 protected:
@@ -100,9 +101,9 @@ protected:
 
 struct Machine {
     Alarm& alarm;
-    CycleInterrupts* cycles;  // null: there are none
+    CycleInterrupts* cycles;  // null: not supported
     EventCounters& counters;
-    WatchedLoad* load;  // null: nobody has to drive it
+    WatchedLoad* load;  // null: the load drives itself
 };
 
 }  // namespace perfleet::sel4

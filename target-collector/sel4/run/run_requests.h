@@ -1,5 +1,4 @@
-// What an operator may order the collector to do: start and stop each of its events, and give its samples other
-// periods.
+// Control requests that the collector accepts: start and stop each of its events, and change the sampling periods.
 //
 // One thread.
 #pragma once
@@ -19,14 +18,14 @@ public:
         std::uint64_t cycles_per_second = 0;
     };
 
-    // Borrowed; `cycles`: null where there are none.
+    // Borrows all; `cycles`: null if there are none.
     RunRequests(const Setting& setting, TickTimer& timer, CycleInterrupts* cycles);
 
     [[nodiscard]] ControlAnswer take_request(const ControlRequest& order) override;
 
-    // Whether rows of the event are told.
+    // Whether rows of the event are sent.
     [[nodiscard]] bool is_running(EventNumber event) const { return (running_ >> event.value & 1) != 0; }
-    // Once after each start: what the event has gathered while it was stopped is to be thrown away.
+    // True once after each start: then whatever the event gathered while stopped must be dropped.
     [[nodiscard]] bool take_start(EventNumber event);
 
 private:

@@ -1,5 +1,4 @@
-// What a run of the root task is to be like, as whoever starts the machine says it: words with a blank between them,
-// each of which may be left out.
+// Options of a root task's run, given to the machine at start: words separated by a blank, all optional.
 //
 //   seconds=N        how long (6)
 //   delete=N         seconds until the busy thread and the stack of the one in another address space are deleted
@@ -20,7 +19,7 @@ namespace perfleet::sel4 {
 inline constexpr std::uint64_t kRunSecondsMax = 1'000'000;
 inline constexpr std::uint64_t kCircleTestsMax = 600;  // of calls, and as many of notifications: G × S
 
-// What a board stops with if the words cannot be parsed.
+// The message with which a board stops if the words can't be parsed.
 inline constexpr const char* kRunWordsError = "is not seconds=N delete=N circle=I,D,G,S, at most 600 tests (G times S)";
 
 struct RunWords {
@@ -52,7 +51,7 @@ namespace run_words_detail {
     return true;
 }
 
-// What follows `name`. Nothing: the word doesn't begin with it.
+// The text after `name`. Nothing: the word doesn't begin with it.
 [[nodiscard]] inline std::optional<std::string_view> value_of(std::string_view word, std::string_view name) {
     return word.starts_with(name)
                ? std::optional{std::string_view{word.data() + name.size(), word.size() - name.size()}}
@@ -61,7 +60,7 @@ namespace run_words_detail {
 
 }  // namespace run_words_detail
 
-// Nothing: a word isn't understood, or there are too many tests.
+// Nothing: a word is unknown, or there are too many tests.
 [[nodiscard]] inline std::optional<RunWords> parse_run_words(std::string_view text) {
     using namespace run_words_detail;
     RunWords words;

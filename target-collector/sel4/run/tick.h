@@ -1,5 +1,5 @@
-// When the collector is woken: by an alarm at absolute moments, with jitter around the period. It also keeps account of
-// the time that no tick covered.
+// Wakes the collector by an alarm at absolute times, with jitter around the period. It also sums the time that no tick
+// covered.
 //
 // Freestanding; one thread.
 #pragma once
@@ -13,14 +13,14 @@ namespace perfleet::sel4 {
 
 class TickTimer {
 public:
-    // `alarm` is borrowed.
+    // Borrows `alarm`.
     TickTimer(Alarm& alarm, std::uint64_t seed);
 
     void start();
-    // To be called when a tick came: the timer is armed again.
+    // Call it after each tick: arms the alarm again.
     void go_on();
     void stop() { alarm_.clear(); }
-    // From the next tick on; what lies between the last one and the next counts as covered.
+    // From the next tick on; the time between the last tick and the next counts as covered.
     void set_period(std::uint64_t ticks);
 
     [[nodiscard]] std::uint64_t ticks_per_second() const { return alarm_.ticks_per_second(); }
@@ -28,7 +28,7 @@ public:
     struct Coverage {
         std::uint64_t ticks = 0;
         std::uint64_t uncovered = 0;  // Σ(gap − period) over gaps longer than two periods, in the alarm's ticks
-        std::uint64_t gap_max = 0;    // the longest
+        std::uint64_t gap_max = 0;    // the longest gap
         std::uint64_t measured = 0;   // from the first tick to the last
     };
     [[nodiscard]] const Coverage& coverage() const { return coverage_; }

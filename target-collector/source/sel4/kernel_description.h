@@ -1,4 +1,4 @@
-// The text that travels as an event's format (schemas/sel4/log_description.h), written without a heap.
+// Writes the text of an event's format (schemas/sel4/log_description.h) without a heap.
 //
 // Freestanding.
 #pragma once
@@ -12,16 +12,16 @@
 
 namespace perfleet::sel4 {
 
-// What is told beside the kernel's own features.
+// Facts of an event beside the kernel's features.
 struct EventFacts {
     std::optional<std::uint64_t> tracepoint_id{};
-    bool is_running_unknown = false;  // rows may be of threads that didn't run
+    bool is_running_unknown = false;  // rows may be of threads that weren't running
 };
 
 class KernelDescription {
 public:
     KernelDescription(const KernelFeatures& features, const EventFacts& facts);
-    // As long as this object.
+    // Valid as long as this object.
     [[nodiscard]] std::string_view text() const { return {text_.data(), size_bytes_}; }
 
 private:

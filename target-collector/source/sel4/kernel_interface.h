@@ -1,4 +1,4 @@
-// What the collector asks of seL4's kernel, and nothing else: the root task answers with libsel4's calls, tests with a
+// All that the collector needs from seL4's kernel: the root task implements it with libsel4's calls, tests with a
 // simulation, so that the same code runs in both.
 //
 // Freestanding; one thread. Nothing here waits.
@@ -18,7 +18,7 @@
 
 namespace perfleet::sel4 {
 
-// A kernel is built with one of them or none (KernelBenchmarks).
+// A kernel is built with at most one of them (KernelBenchmarks).
 enum class BenchmarkMode : std::uint8_t { kNone, kUtilisation, kKernelEntries, kTracepoints };
 
 struct KernelFeatures {
@@ -26,18 +26,18 @@ struct KernelFeatures {
     Architecture architecture = Architecture::kAarch64;
     std::string_view architecture_name{};
     PathNumbering numbering = PathNumbering::kSince14;
-    std::string_view version{};  // empty: not told
+    std::string_view version{};  // empty: not known
     bool is_mcs = false;
     std::uint64_t tracepoint_count = 0;  // KernelMaxNumTracePoints
 };
 
-// A thread that the collector knows: from 1 on, as rows name it.
+// A thread that the collector knows, numbered from 1 as in rows.
 using ThreadNumber = StrongInteger<struct ThreadNumberTag, std::uint32_t>;
 inline constexpr std::uint32_t kThreadsMax = 64;
 
 struct ThreadRegisters {
     FrameRegisters frame;
-    bool is_at_syscall = false;  // a system call's instruction stands there or right before: most likely it waits
+    bool is_at_syscall = false;  // a system call's instruction is there or right before: most likely the thread waits
 };
 
 class KernelInterface {
@@ -55,9 +55,9 @@ public:
     // that, too.
     [[nodiscard]] virtual std::uint64_t set_log_buffer() = 0;
     [[nodiscard]] virtual std::uint64_t reset_log() = 0;
-    // seL4_BenchmarkFinalizeLog: the log's index. Logging goes on; measuring of utilisation ends.
+    // seL4_BenchmarkFinalizeLog: the log's index. Logging continues; measuring of utilisation ends.
     virtual std::uint64_t finalize_log() = 0;
-    // The log buffer, kLogBufferSizeBytes, which the kernel writes at every entry. Mapped to be read.
+    // The log buffer, kLogBufferSizeBytes, which the kernel writes at every entry. Mapped for reading.
     [[nodiscard]] virtual std::span<const std::byte> log() const = 0;
 
     // seL4_BenchmarkResetThreadUtilisation and seL4_BenchmarkGetThreadUtilisation: the message's words, until the next
@@ -65,13 +65,13 @@ public:
     virtual void reset_utilisation(ThreadNumber thread) = 0;
     [[nodiscard]] virtual std::span<const std::byte> utilisation(ThreadNumber thread) = 0;
 
-    // Of a thread that was interrupted, which stays as it is. False: it is gone.
+    // Registers of an interrupted thread, which isn't changed. False: the thread is gone.
     [[nodiscard]] virtual bool read_registers(ThreadNumber thread, ThreadRegisters& into) = 0;
-    // How long the thread's scheduling context was used since this was asked last. Nothing: the kernel has no MCS.
+    // How long the thread's scheduling context was used since the last call. Nothing: the kernel isn't MCS.
     [[nodiscard]] virtual std::optional<std::uint64_t> consumed_ticks(ThreadNumber thread) = 0;
 
 protected:
-    // Nobody owns a kernel through this class.
+    // Kernels aren't deleted through this class.
     ~KernelInterface() = default;
 };
 

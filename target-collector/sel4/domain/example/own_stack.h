@@ -1,5 +1,5 @@
-// A child domain that goes on for ever, on a stack that the collector can read: a memory region that the system
-// description maps into both at the same address. Microkit's own stacks belong to their domain alone.
+// A child domain that runs forever on a stack that the collector can read: a memory region that the system description
+// maps into both at the same address. Microkit's own stacks are mapped in their domain only.
 #pragma once
 
 #include <stdint.h>

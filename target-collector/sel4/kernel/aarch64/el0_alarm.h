@@ -1,4 +1,4 @@
-// The EL0 physical timer: the alarm on AArch64, where the kernel exports it (KernelArmExportPTMRUser).
+// The EL0 physical timer: the alarm on AArch64, if the kernel exports it (KernelArmExportPTMRUser).
 //
 // One thread.
 #pragma once
@@ -12,9 +12,9 @@ namespace perfleet::sel4 {
 
 class El0Alarm final : public Alarm {
 public:
-    static constexpr seL4_Word kInterrupt = 30;  // the timer's private one
+    static constexpr seL4_Word kInterrupt = 30;  // the timer's private interrupt
 
-    // By the handler of that interrupt, which signals whatever the caller has set.
+    // `interrupt`: the handler of that interrupt, which signals the caller's notification.
     explicit El0Alarm(seL4_CPtr interrupt) : interrupt_{interrupt} {}
 
     [[nodiscard]] std::uint64_t now() override;

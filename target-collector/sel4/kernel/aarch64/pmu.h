@@ -1,8 +1,8 @@
-// The processor's event counters, which EL0 may use where the kernel lets it (KernelArmExportPMUUser): what the whole
-// core did, and, where the kernel was patched to let overflows interrupt (PMINTENSET_EL1 is out of EL0's reach), an
-// interrupt each so many cycles of EL0.
+// The processor's event counters, which EL0 may use if the kernel allows it (KernelArmExportPMUUser). They count for
+// the whole core. If the kernel is patched to let overflows interrupt (PMINTENSET_EL1 isn't accessible at EL0), one
+// also interrupts after a number of EL0 cycles.
 //
-// One thread. The cycle counter itself is never written: the kernel's timestamps are of it.
+// One thread. The cycle counter itself is never written: the kernel's timestamps come from it.
 #pragma once
 
 #include <array>
@@ -19,12 +19,12 @@
 
 namespace perfleet::sel4 {
 
-// What EL0 can read of it: not its version.
+// The properties that EL0 can read: not the version.
 [[nodiscard]] PmuDescription describe_pmu();
 
 class PmuCounters final : public EventCounters {
 public:
-    // Starts those that this processor has, of the table of events.
+    // Starts those events of the table that this processor has.
     PmuCounters();
 
     [[nodiscard]] std::size_t count() const override { return count_; }
@@ -32,10 +32,10 @@ public:
     [[nodiscard]] std::uint64_t read(std::size_t index) override;
 
 private:
-    // Cycles are the cycle counter's, which has 64 bits: no event counter wraps for them every few seconds.
+    // Cycles use the cycle counter, whose 64 bits never wrap; event counters would wrap every few seconds.
     static constexpr std::uint8_t kCycleCounter = 31;
     struct Source {
-        std::uint8_t event = 0;  // in the table
+        std::uint8_t event = 0;  // index in the table
         std::uint8_t counter = 0;
     };
 
@@ -46,16 +46,16 @@ private:
     std::array<std::uint64_t, kEventsMax> totals_{};
 };
 
-// The processor's last event counter, counting cycles of EL0 down to an interrupt.
+// The processor's last event counter, which interrupts after a number of EL0 cycles.
 class CycleOverflow final : public CycleInterrupts {
 public:
-    static constexpr seL4_Word kInterrupt = 23;  // the PMU's private one
+    static constexpr seL4_Word kInterrupt = 23;  // the PMU's private interrupt
 
-    // By the handler of that interrupt. Periods have jitter.
+    // `interrupt`: the handler of that interrupt. Periods have jitter.
     CycleOverflow(seL4_CPtr interrupt, std::uint64_t period_cycles, std::uint64_t seed);
 
-    // Whether overflows interrupt at all: lets one happen and looks whether it comes. `notification` is what the
-    // interrupt signals, with nothing pending.
+    // Whether overflows interrupt at all: triggers one and checks for its interrupt. `notification` is what the
+    // interrupt signals; nothing may be pending on it.
     [[nodiscard]] bool works(seL4_CPtr notification);
     void start() override;
     void stop() override;

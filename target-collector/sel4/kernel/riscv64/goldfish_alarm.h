@@ -1,5 +1,5 @@
-// The Goldfish real-time clock, as QEMU's RISC-V `virt` has it: UTC in nanoseconds, and an interrupt at one of its
-// values. seL4 keeps RISC-V's own timer to itself, so this is the alarm there.
+// The Goldfish real-time clock of QEMU's RISC-V `virt`: UTC in nanoseconds, and an interrupt at a chosen time. seL4
+// keeps RISC-V's own timer for itself, so this is the alarm there.
 //
 // One thread. Its page is mapped at the given address.
 #pragma once
@@ -14,9 +14,9 @@ namespace perfleet::sel4 {
 class GoldfishAlarm final : public Alarm {
 public:
     static constexpr std::uint64_t kDevice = 0x10'1000;  // QEMU's virt
-    static constexpr seL4_Word kInterrupt = 11;          // of its PLIC
+    static constexpr seL4_Word kInterrupt = 11;          // at its PLIC
 
-    // By the handler of that interrupt, which signals whatever the caller has set.
+    // `interrupt`: the handler of that interrupt, which signals the caller's notification.
     GoldfishAlarm(std::uint64_t device, seL4_CPtr interrupt) : device_{device}, interrupt_{interrupt} {}
 
     [[nodiscard]] static std::uint64_t utc_ns(std::uint64_t device);

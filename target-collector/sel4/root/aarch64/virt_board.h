@@ -1,6 +1,6 @@
-// QEMU's `virt` board (AArch64) under seL4: ../board.h says what a board is for.
+// QEMU's `virt` board (AArch64) under seL4; ../board.h describes what a board provides.
 //
-// One thread. What isn't there is a machine that was started without it: it stops and says so.
+// One thread. It stops with a message if the machine was started without a needed device.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ public:
     static constexpr std::string_view kArchitecture = "aarch64";
     static constexpr std::string_view kClockName = "pmccntr";
 
-    // Borrowed.
+    // Borrows both.
     VirtBoard(Objects& objects, const seL4_BootInfo& info);
 
     [[nodiscard]] RunWords words() const { return run_words_of(tree_); }
@@ -34,7 +34,7 @@ public:
     [[nodiscard]] ByteStream& open_stream();
 
     void start_machine(const BoardClock& clock, std::uint64_t seed);
-    // From then on.
+    // Valid from then on.
     [[nodiscard]] Alarm& alarm() { return *alarm_; }
     [[nodiscard]] static PmuDescription pmu() { return describe_pmu(); }
     [[nodiscard]] WakeCauses wait() const;

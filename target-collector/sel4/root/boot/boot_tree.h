@@ -1,4 +1,4 @@
-// What the device tree that the loader has passed on says of a run, on boards that have one.
+// A run's options in the device tree that the loader passes on, on boards that have one.
 //
 // Freestanding.
 #pragma once
@@ -12,11 +12,11 @@
 
 namespace perfleet::sel4 {
 
-// Stops where the boot information has none.
+// Stops if the boot information has none.
 [[nodiscard]] std::span<const std::byte> find_device_tree(const seL4_BootInfo& info);
-// As QEMU's -append says it. Stops at a word that isn't understood.
+// From QEMU's -append. Stops at an unknown word.
 [[nodiscard]] RunWords run_words_of(std::span<const std::byte> tree);
-// Random bytes that QEMU gives each run. None: there are none.
+// Random bytes that QEMU gives each run; none if it gives none.
 [[nodiscard]] SessionId session_of(std::span<const std::byte> tree);
 
 }  // namespace perfleet::sel4

@@ -1,6 +1,6 @@
-// Kernel objects out of the memory that seL4 gives its first task, and where frames are mapped. Nothing is given back.
+// Makes kernel objects from the memory that seL4 gives its first task, and maps frames. Nothing is freed.
 //
-// One thread. What can't be made is a bug of this image or a kernel that isn't configured for it: it stops.
+// One thread. It stops if an object can't be made: that is a bug of this image, or the kernel lacks a configuration.
 #pragma once
 
 #include <array>
@@ -16,26 +16,25 @@ public:
     // `info` is borrowed.
     explicit Objects(const seL4_BootInfo& info) : info_{info}, next_slot_{info.empty.start} {}
 
-    // A capability of a new object; `size_bits` only of those whose size is chosen.
+    // A capability of a new object; `size_bits` only for types with a choice of size.
     [[nodiscard]] seL4_CPtr make(seL4_Word type, seL4_Word size_bits = 0);
     [[nodiscard]] seL4_CPtr take_slot() { return take_slots(1); }
-    [[nodiscard]] seL4_CPtr take_slots(std::size_t count);  // in a row
-    // The same object under a capability with this badge.
+    [[nodiscard]] seL4_CPtr take_slots(std::size_t count);  // consecutive
+    // A copy of the capability with this badge.
     [[nodiscard]] seL4_CPtr with_badge(seL4_CPtr capability, seL4_Word badge);
 
     enum class Access : std::uint8_t { kRead, kReadAndWrite };
-    // The page of a device, at its own address.
+    // Maps the page of a device at its own address.
     void map_device(std::uint64_t address);
-    // A new frame of 2 MiB at `address`, a multiple of that.
+    // Maps a new frame of 2 MiB at `address`, a multiple of that.
     seL4_CPtr map_large_page(std::uint64_t address, Access access);
-    // Page tables for the pages around `address`, and nothing mapped there: 2 MiB, a multiple of that.
+    // Makes page tables for the 2 MiB at `address`, a multiple of that, and maps nothing there.
     void make_tables(std::uint64_t address);
 
     [[nodiscard]] seL4_CPtr make_address_space();
-    // Everything of this program, at the same addresses: code, constants and variables. `image_address` is where it
-    // begins.
+    // Maps all of this program at the same addresses: code, constants and variables. `image_address` is its start.
     void share_image(seL4_CPtr vspace, std::uint64_t image_address);
-    // A new frame of one small page.
+    // Maps a new frame of one small page.
     [[nodiscard]] seL4_CPtr map_new_page(seL4_CPtr vspace, std::uint64_t address);
 
     [[nodiscard]] static std::uint64_t physical_address_of(seL4_CPtr frame);
@@ -46,7 +45,7 @@ private:
     [[nodiscard]] seL4_Error retype(seL4_CPtr untyped, seL4_Word type, seL4_Word size_bits, seL4_CPtr into);
     [[nodiscard]] seL4_CPtr make_device_page(std::uint64_t address);
     void map(seL4_CPtr frame, seL4_CPtr vspace, std::uint64_t address, seL4_CapRights_t rights, unsigned attributes);
-    // The table that is missing for that address.
+    // Maps the missing page table for that address.
     void map_table(seL4_CPtr vspace, std::uint64_t address);
 
     const seL4_BootInfo& info_;
@@ -55,7 +54,7 @@ private:
     std::array<std::uint64_t, kUntypedMax> too_small_for_{};  // a bit for each type of object
 };
 
-// Stops with `what` when there is an error.
+// Stops with the text `what` if there is an error.
 void require(seL4_Word error, const char* what);
 
 }  // namespace perfleet::sel4

@@ -1,6 +1,6 @@
-// QEMU's `virt` board (RISC-V, 64 bits) under seL4: ../board.h says what a board is for.
+// QEMU's `virt` board (RISC-V, 64 bits) under seL4; ../board.h describes what a board provides.
 //
-// One thread. What isn't there is a machine that was started without it: it stops and says so.
+// One thread. It stops with a message if the machine was started without a needed device.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace perfleet::sel4 {
 
-// Those that every RISC-V has, of 64 bits: the firmware lets user level read them (scounteren).
+// The 64-bit counters of every RISC-V: the firmware lets user level read them (scounteren).
 class BaseCounters final : public EventCounters {
 public:
     [[nodiscard]] std::size_t count() const override { return 2; }
@@ -33,7 +33,7 @@ public:
     static constexpr std::string_view kArchitecture = "riscv64";
     static constexpr std::string_view kClockName = "cycle";
 
-    // Borrowed.
+    // Borrows both.
     RiscvBoard(Objects& objects, const seL4_BootInfo& info);
 
     [[nodiscard]] RunWords words() const { return run_words_of(tree_); }
@@ -42,7 +42,7 @@ public:
     [[nodiscard]] ByteStream& open_stream();
 
     void start_machine(const BoardClock& clock, std::uint64_t seed);
-    // From then on.
+    // Valid from then on.
     [[nodiscard]] Alarm& alarm() { return *alarm_; }
     [[nodiscard]] static PmuDescription pmu();
     [[nodiscard]] WakeCauses wait() const;

@@ -21,10 +21,10 @@ public:
     // 115,200 bits a second, 8 bits, no parity, FIFOs on.
     ComPort(Objects& objects, std::uint16_t base);
 
-    // Turning the FIFOs on has lost what came before: a ZMTP peer that has spoken already is made to begin anew.
+    // Turning the FIFOs on has lost earlier input: a ZMTP peer that has already sent something is made to start again.
     void refuse_what_was_said();
-    // Telemetry takes no more than so many bytes at once, and then none for so many cycles: a byte is a system call,
-    // and whoever writes is to sample meanwhile.
+    // Limits telemetry to `bytes` at once, followed by a pause of `cycles`: each byte is a system call, and the same
+    // thread must also take samples.
     void set_pace(std::size_t bytes, std::uint64_t cycles) {
         pace_bytes_ = bytes;
         pace_cycles_ = cycles;
@@ -44,8 +44,8 @@ private:
     std::size_t pace_bytes_ = ~std::size_t{0};
     std::uint64_t pace_cycles_ = 0;
     std::size_t left_bytes_ = 0;
-    std::uint64_t begun_ = 0;  // the time that left_bytes_ is of
-    std::uint64_t empty_ = 0;  // when nothing had come
+    std::uint64_t begun_ = 0;  // when left_bytes_ was refilled
+    std::uint64_t empty_ = 0;  // when the input was found empty
 };
 
 }  // namespace perfleet::sel4

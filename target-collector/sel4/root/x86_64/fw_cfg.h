@@ -1,4 +1,4 @@
-// What QEMU tells the machine (QEMU, docs/specs/fw_cfg): named files, through two I/O ports.
+// QEMU's firmware configuration (QEMU, docs/specs/fw_cfg): named files, read through two I/O ports.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace perfleet::sel4 {
 
-// The beginning of that file; empty: there is none, or this is no QEMU.
+// The beginning of that file; empty: it doesn't exist, or this isn't QEMU.
 [[nodiscard]] std::string_view read_fw_cfg(Objects& objects, std::string_view name, std::span<char> into);
 
 }  // namespace perfleet::sel4

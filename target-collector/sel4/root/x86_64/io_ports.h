@@ -1,5 +1,4 @@
-// A range of I/O ports, which seL4's kernel reads and writes for whoever holds the capability: each access is a system
-// call.
+// A range of I/O ports, which seL4's kernel accesses for the holder of the capability: each access is a system call.
 //
 // One thread.
 #pragma once
@@ -12,7 +11,7 @@ namespace perfleet::sel4 {
 
 class IoPorts {
 public:
-    // From `first` to `last`, at least two.
+    // The ports `first` to `last`, at least two.
     IoPorts(Objects& objects, std::uint16_t first, std::uint16_t last);
 
     [[nodiscard]] std::uint8_t in(std::uint16_t port) const;

@@ -1,5 +1,5 @@
-// A PC (x86-64) under seL4, as QEMU's `pc` is one: ../board.h says what a board is for. COM1 is the console, COM2 leads
-// to the gateway.
+// A PC (x86-64) under seL4, like QEMU's `pc`; ../board.h describes what a board provides. COM1 is the console, COM2
+// leads to the gateway.
 //
 // One thread.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace perfleet::sel4 {
 
-// The event counters' control registers are the kernel's.
+// No event counters: only the kernel may access their control registers.
 class NoCounters final : public EventCounters {
 public:
     [[nodiscard]] std::size_t count() const override { return 0; }
@@ -35,18 +35,18 @@ public:
     static constexpr std::string_view kArchitecture = "x86_64";
     static constexpr std::string_view kClockName = "tsc";
 
-    // Borrowed.
+    // Borrows both.
     PcBoard(Objects& objects, const seL4_BootInfo& info);
 
-    // As QEMU's `-fw_cfg name=opt/perfleet/run,string=seconds=N` says it.
+    // From QEMU's `-fw_cfg name=opt/perfleet/run,string=seconds=N`.
     [[nodiscard]] RunWords words() const;
-    // Of the processor, where it makes random numbers.
+    // From the processor, if it generates random numbers.
     [[nodiscard]] static SessionId session();
     [[nodiscard]] BoardClock find_clock() const;
     [[nodiscard]] ByteStream& open_stream();
 
     void start_machine(const BoardClock& clock, std::uint64_t seed);
-    // From then on.
+    // Valid from then on.
     [[nodiscard]] Alarm& alarm() { return *alarm_; }
     [[nodiscard]] static PmuDescription pmu();
     [[nodiscard]] WakeCauses wait() { return alarm_->wait(); }

@@ -7,7 +7,7 @@
 
 namespace perfleet::sel4 {
 
-// Waits until its second turns, and returns what it reads then as seconds since 1970.
+// Waits until the clock's second changes, and returns the new time as seconds since 1970.
 [[nodiscard]] std::int64_t wait_for_second(const IoPorts& ports);
 
 inline constexpr std::uint16_t kClockFirstPort = 0x70;

@@ -1,11 +1,11 @@
-// Where bare-metal/console.h prints to on a PC.
+// The output of bare-metal/console.h on a PC.
 #pragma once
 
 #include "target-collector/sel4/root/x86_64/com_port.h"
 
 namespace perfleet::sel4 {
 
-// Borrowed for good. What was printed before is gone.
+// Borrows `port` forever. Text printed earlier is lost.
 void open_console(ComPort& port);
 
 }  // namespace perfleet::sel4

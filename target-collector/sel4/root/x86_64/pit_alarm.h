@@ -1,5 +1,5 @@
-// The PC's interval timer (Intel 8254), channel 0, whose interrupt comes as a notification: the alarm of the root task
-// on x86-64. Its moments are of the TSC.
+// The PC's interval timer (Intel 8254), channel 0, whose interrupt arrives as a notification: the alarm of the root
+// task on x86-64. Its times are those of the TSC.
 //
 // One thread.
 #pragma once
@@ -18,7 +18,7 @@ public:
 
     [[nodiscard]] std::uint64_t now() override;
     [[nodiscard]] std::uint64_t ticks_per_second() const override { return cycles_per_second_; }
-    // It counts 55 ms at most: a moment that is further away interrupts then.
+    // The timer counts at most 55 ms: for a later time it interrupts early.
     void set(std::uint64_t moment) override;
     void clear() override;
     // Waits for its next interrupt.

@@ -1,5 +1,5 @@
-// A kernel for tests: writes its log as seL4 does, byte by byte, and remembers what it logged. Threads run as the test
-// says.
+// A kernel for tests: writes its log as seL4 does, byte by byte, and remembers what it logged. The test controls the
+// threads.
 #pragma once
 
 #include <array>
@@ -28,9 +28,9 @@ public:
         capacity_ = kLogBufferSizeBytes / record_size_;
     }
 
-    // -- what happens on the machine ---------------------------------------------------------------------------------
+    // -- events on the machine ----------------------------------------------------------------------------------------
 
-    // A kernel entry of 10 ticks; the clock goes on by 25.
+    // A kernel entry of 10 ticks; the clock advances by 25.
     void log_entry(std::uint8_t path, std::uint32_t detail) {
         const bool is_short = has_short_clock(features_.architecture);
         put({{is_short ? now_.value % (1ULL << 32) : now_.value, 8}, {10, 4}, {path, 1}, {detail, 4}});
@@ -42,14 +42,14 @@ public:
     void pass(std::uint64_t ticks) { now_.value += ticks; }
     // Called by reset_log() before it resets.
     std::function<void()> in_window;
-    // Called once after the index was asked for, before memory is looked at.
+    // Called once after the index was read, before memory is read.
     std::function<void()> behind_finalize;
     // Whether benchmark calls are logged, as a kernel that logs its entries does.
     bool logs_calls = true;
 
     // Records that the kernel logged, in order.
     std::vector<RecordBytes> logged;
-    // Those that a full buffer swallowed.
+    // Records that a full buffer dropped.
     std::uint64_t swallowed = 0;
     std::vector<std::string> calls;
     std::uint64_t set_error = kNoError;
@@ -61,7 +61,7 @@ public:
     [[nodiscard]] std::uint64_t index() const { return index_; }
     [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
     [[nodiscard]] std::size_t record_size() const { return record_size_; }
-    // The buffer as a file of recorded bytes begins it.
+    // Loads the beginning of the buffer from a file of recorded bytes.
     void load(std::span<const std::byte> recorded, std::uint64_t index) {
         std::memcpy(log_.data(), recorded.data(), recorded.size());
         index_ = index;
@@ -140,7 +140,7 @@ private:
         } else {
             ++swallowed;
         }
-        // Tracepoints are counted on, entries aren't.
+        // The index of tracepoints goes on past the capacity, that of entries doesn't.
         index_ += index_ < capacity_ || !is_entries_ ? 1 : 0;
     }
     void log_call() {
@@ -160,7 +160,7 @@ private:
     std::vector<std::byte> log_ = std::vector<std::byte>(kLogBufferSizeBytes);
 };
 
-// Rows as a source passed them on.
+// Keeps the rows that a source passes on.
 class KeptRows final : public RowSink {
 public:
     struct Row {

@@ -1,5 +1,5 @@
-// What of libsel4 the stock kernel's calls need, for tests on a host: a kernel that tracks utilisation, whose answers
-// the test gives. Names are libsel4's own.
+// The parts of libsel4 that the stock kernel's calls need, for tests on a host: a kernel that tracks utilisation, whose
+// answers the test sets. Names are libsel4's own.
 #pragma once
 
 #include <stddef.h>
@@ -39,7 +39,7 @@ typedef struct {
     seL4_Word msg[120];
 } seL4_IPCBuffer;
 
-// By the test.
+// Defined by the test.
 seL4_IPCBuffer* seL4_GetIPCBuffer(void);
 int seL4_BenchmarkResetLog(void);
 seL4_Word seL4_BenchmarkFinalizeLog(void);
