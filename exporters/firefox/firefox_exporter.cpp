@@ -1,10 +1,10 @@
-// Writes what a scan selects for the Firefox Profiler (profiler.firefox.com): its processed format, version 48, JSON
-// compressed by gzip.
+// Writes the selected rows for the Firefox Profiler (profiler.firefox.com): its processed format, version 48, as
+// gzip-compressed JSON.
 //
-// Each event and thread is a thread of the profile; times are relative to the first row's. Entries of tracepoints are
-// markers of their thread, too. Frames have the category Kernel or User, and their image as the function's file.
+// Each event and thread is a thread of the profile; times are relative to the first row's. Tracepoint entries are also
+// markers of their thread. Frames have the category Kernel or User, and their image as the function's file.
 //
-// Errors: kTooLarge when the query's memory is exceeded; those of store and sink.
+// Errors: kTooLarge (the query's memory is exceeded), those of store and sink.
 #include <algorithm>
 #include <map>
 #include <unordered_map>

@@ -1,10 +1,10 @@
-// Writes what a scan selects as collapsed stacks, one line a call chain: what flame graph tools read.
+// Writes the selected rows as collapsed stacks, one line a call chain, as flame graph tools read them.
 //
 //   command;outermost;…;innermost count
 //
-// Lines ascend by their bytes; each chain stands once. In names a `;` becomes `:`, and control characters and bytes
-// that aren't UTF-8 are escaped. The event is chosen as in `top`. A selection without samples gives an empty text
-// and a warning. Errors: those of the store. Of the options `has_inlines` is used.
+// Lines are sorted by bytes; each chain occurs once. In names a `;` becomes `:`, and control characters and bytes that
+// aren't UTF-8 are escaped. The event is chosen as in `top`. A selection without samples gives an empty text and a
+// warning. Errors: those of the store. The only option used is `has_inlines`.
 #include <algorithm>
 #include <map>
 #include <optional>

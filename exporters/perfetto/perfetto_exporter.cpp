@@ -1,11 +1,11 @@
-// Writes what a scan selects as a trace of Perfetto, for ui.perfetto.dev and trace_processor, compressed by gzip.
+// Writes the selected rows as a Perfetto trace, for ui.perfetto.dev and trace_processor, gzip-compressed.
 //
-// Each event is a session of samples with their call chains; its counter adds up the weights of each CPU. Entries of
-// tracepoints are instants on their thread's track, with what `perf script` prints of them; sched:sched_switch makes
-// the slices of CPUs and threads. Times are those of the export's clock, with one snapshot of UTC. Several targets keep
-// their pids apart by kPidsOfTarget, their CPUs stand behind one another; process names have the target's.
+// Each event is a session of samples with their call chains; its counter sums the weights of each CPU. Tracepoint
+// entries are instants on their thread's track, with the text of `perf script`; sched:sched_switch gives the slices of
+// CPUs and threads. Times are those of the export's clock, with one snapshot of UTC. With several targets, pids are
+// kPidsOfTarget apart, CPUs are numbered consecutively, and process names begin with the target's.
 //
-// Errors: kTooLarge when the query's memory is exceeded; those of store and sink.
+// Errors: kTooLarge (the query's memory is exceeded), those of store and sink.
 #include <algorithm>
 #include <map>
 #include <protozero/pbf_builder.hpp>

@@ -1,15 +1,15 @@
-// Writes what a scan selects as a pprof profile: profile.proto of github.com/google/pprof, compressed by gzip. For `go
-// tool pprof`, Grafana, speedscope and other tools that read it.
+// Writes the selected rows as a pprof profile (profile.proto of github.com/google/pprof), gzip-compressed, for `go tool
+// pprof`, Grafana, speedscope and other tools.
 //
 // A sample is a call chain of a command (label `comm`) with a value for each event: its rows (`samples`, or
-// `EVENT:samples` where there are several events) and, where the event has a unit, the sum of their weights (`EVENT`).
-// Functions have the names that `top` shows; those without a symbol `[image+0xstart]`, or `[image]`. A location is an
-// address in its image: an offset in the file for ELF files, else an address in memory. Comments tell what was lost,
-// and all warnings. With `has_inlines` a location has a line of source for each function that was inlined there, the
-// innermost first, and one for its own. Targets aren't told apart.
+// `EVENT:samples` with several events) and, if the event has a unit, the sum of their weights (`EVENT`). Functions have
+// the names that `top` shows; those without a symbol are `[image+0xstart]`, or `[image]`. A location is an address in
+// its image: an offset in the file for ELF files, else an address in memory. Comments list losses and all warnings.
+// With `has_inlines` a location has a source line for each function that was inlined there, the innermost first, and
+// one for its own. Targets are not separated.
 //
-// A selection without samples gives a profile without samples, and a warning. Errors: kTooLarge when the query's memory
-// is exceeded; those of store and sink.
+// A selection without samples gives a profile without samples, and a warning. Errors: kTooLarge (the query's memory is
+// exceeded), those of store and sink.
 #include <algorithm>
 #include <array>
 #include <limits>

@@ -1,8 +1,8 @@
-// Samples and tracepoints one by one in the order of time, as `perf script` prints them: the thread, the time, the
-// event, where it was, and below it the call chain. Or as JSON, an object a line.
+// Writes samples and tracepoints one by one in time order, as `perf script` prints them: thread, time, event, address,
+// and the call chain below. Or as JSON, one object a line.
 //
-// What is read stays bounded, whatever the number of rows; nothing is held back for the end. Names from targets have
-// their control characters escaped.
+// Memory stays bounded: rows are written while others are read. Control characters in names from
+// targets are escaped.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-// Writes what a scan selects as JSON for speedscope (https://www.speedscope.app/file-format-schema.json).
+// Writes the selected rows as JSON for speedscope (https://www.speedscope.app/file-format-schema.json).
 //
-// Each event and thread has a profile of type "sampled", named `EVENT COMMAND PID/TID`. Of an event that is measured in
-// ns a sample lasts as long as its weight and ends at its time; between samples stands one without frames. Of other
-// events each sample has weight 1. A frame's `file` is its image.
+// Each event and thread has a profile of type "sampled", named `EVENT COMMAND PID/TID`. If the event is measured in ns,
+// a sample lasts as long as its weight and ends at its time, with samples without frames in the gaps. For other events
+// each sample has weight 1. A frame's `file` is its image.
 //
-// Errors: kTooLarge when the query's memory is exceeded; those of store and sink.
+// Errors: kTooLarge (the query's memory is exceeded), those of store and sink.
 #include <algorithm>
 
 #include "exporters/timeline/json_file.h"
