@@ -255,7 +255,7 @@ private:
         return slots;
     }
 
-    // `jmp *slot(%rip)`, possibly behind endbr64 and a bnd prefix.
+    // `jmp *slot(%rip)`, possibly after endbr64 and a bnd prefix.
     static std::optional<std::uint64_t> jump_slot(std::string_view code, std::uint64_t address) {
         constexpr std::string_view kEndbr64{"\xf3\x0f\x1e\xfa"};
         std::size_t at = 0;

@@ -9,7 +9,7 @@
 namespace perfleet {
 namespace {
 
-// Words of a line, each behind a blank.
+// Words of a line, each after a blank.
 class Words {
 public:
     explicit Words(std::string_view line) : rest_{line} {}

@@ -63,7 +63,7 @@ Result<SymbolTable> symbols_of_kernel(std::string_view text, std::uint64_t& bad_
     }
     std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.offset < b.offset; });
 
-    // A symbol reaches up to the next, the last one to the end of the page behind it.
+    // A symbol reaches up to the next, the last one to the end of the page after it.
     constexpr std::uint64_t kPage = 4'096;
     for (std::size_t index = 0; index < lines.size(); ++index) {
         const std::uint64_t offset = lines[index].offset;

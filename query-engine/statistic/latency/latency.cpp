@@ -351,7 +351,7 @@ private:
         }
     }
 
-    // One row a test, one column a group; accumulated values get a second column a group, Y = A ÷ N.
+    // A row a test and a column a group; after these columns Y = A ÷ N of each group with accumulated values.
     Result<Done> make_table(const std::vector<ValueSource>& sources) {
         answer_.columns.push_back({"test", ""});
         std::size_t row_count = 0;

@@ -80,7 +80,7 @@ bool is_valley(long double valley, long double peak) {
     return valley < kValleyMax * peak && peak - valley > kNoiseMax * noise;
 }
 
-// From the left: a peak ends in the valley behind it, once that is deep enough and the next rise is high enough.
+// From the left: a peak ends in the valley after it, once that is deep enough and the next rise is high enough.
 std::vector<Peak> peaks_of(const std::vector<long double>& density) {
     std::vector<Peak> peaks(1);
     long double valley = density[0];

@@ -89,7 +89,7 @@ private:
 
     // Neighbouring rows of one runner.
     struct Run {
-        std::size_t end = 0;  // row behind the last
+        std::size_t end = 0;  // row after the last
         std::uint32_t runner = 0;
     };
 
