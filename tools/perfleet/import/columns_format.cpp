@@ -77,7 +77,7 @@ struct RunPart {
 Result<std::vector<RunPart>> parts_of(std::string_view text) {
     constexpr std::size_t kRunsMax = 4'096;
     std::vector<RunPart> parts(1);
-    bool ended = false;  // by a line of key=value behind numbers
+    bool ended = false;  // a line of key=value followed the numbers
     std::size_t start = 0;
     std::size_t number = 0;
     const auto begin_part = [&](std::size_t at, std::size_t line_number) {

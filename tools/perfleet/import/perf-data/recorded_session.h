@@ -78,7 +78,7 @@ private:
         std::string name;  // "system:event"
         std::string text;
     };
-    std::map<std::uint64_t, Format> formats_;  // by the number behind "ID:"
+    std::map<std::uint64_t, Format> formats_;  // by the number after "ID:"
 };
 
 }  // namespace perfleet
