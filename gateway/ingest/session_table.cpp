@@ -1,7 +1,5 @@
 #include "gateway/ingest/session_table.h"
 
-#include <algorithm>
-
 #include "gateway/admission/receipt.h"
 #include "schemas/vocabulary/assert.h"
 
