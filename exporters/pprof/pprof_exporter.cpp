@@ -30,6 +30,7 @@
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
+#include "schemas/text/numbered_name.h"
 #include "schemas/text/utf8.h"
 
 namespace perfleet {
@@ -126,9 +127,13 @@ private:
     // With one event, type names are pprof's own; with several, they name the event.
     std::int64_t type_of(const ProfileValue& value) {
         const bool is_only = tables_.events().size() <= 1;
-        return strings_.number_of(value.sum_weights ? value.event
-                                  : is_only         ? value.unit
-                                                    : value.event + ":" + value.unit);
+        // Types of an imported profile that have one name stand apart by their order there.
+        const auto sessions = scan_.sessions();
+        const bool is_of_pprof = std::all_of(sessions.begin(), sessions.end(), [](const ScannedSession& session) {
+            return session.record.collector_version == kPprofCollector;
+        });
+        const std::string event{is_of_pprof ? without_number(value.event) : value.event};
+        return strings_.number_of(value.sum_weights ? event : is_only ? value.unit : event + ":" + value.unit);
     }
 
     template <class Field>

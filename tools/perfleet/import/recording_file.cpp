@@ -9,6 +9,7 @@
 #include "tools/perfleet/import/perf-data/perf_data_import.h"
 #include "tools/perfleet/import/perf-data/record_source.h"
 #include "tools/perfleet/import/pprof/pprof_import.h"
+#include "tools/perfleet/import/pprof/pprof_profile.h"
 #include "tools/perfleet/shell/progress_line.h"
 #include "tools/perfleet/shell/terminal.h"
 
@@ -16,14 +17,28 @@ namespace perfleet {
 
 namespace {
 
+std::string_view chars_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// What it is by its first bytes: kPprof where it may be a profile.
 Result<std::string> format_of(const std::string& path, std::span<const std::byte> head) {
-    const bool is_gzip = head.size() >= 2 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b};
-    if (!is_perf_data(head) && !is_gzip) {
-        return Error{ErrorCode::kUsage, path +
-                                            ": not a perf.data file, and no profile of pprof that gzip has "
-                                            "compressed; perfleet import --format names other formats"};
+    if (is_perf_data(head)) {
+        return std::string{kPerfData};
     }
-    return std::string{is_gzip ? kPprof : kPerfData};
+    if (is_legacy_profile(chars_of(head))) {
+        return Error{ErrorCode::kUnsupported,
+                     path +
+                         ": a profile in pprof's old form, from before it was protobuf; `pprof -proto -output "
+                         "profile.pb.gz " +
+                         path + "` converts it"};
+    }
+    if (may_be_profile(chars_of(head))) {
+        return std::string{kPprof};
+    }
+    return Error{
+        ErrorCode::kUsage,
+        path + ": not a perf.data file, and no profile of pprof; perfleet import --format names other formats"};
 }
 
 }  // namespace
@@ -34,7 +49,8 @@ Result<RecordingFile> open_recording_file(const std::string& path, const std::st
         return Done{};
     };
     auto files = PERFLEET_TRY(open_recording(path, format == kPprof ? HeadCheck{} : check));
-    std::string found = format.empty() ? PERFLEET_TRY(format_of(path, files.file.peek(sizeof(std::uint64_t)))) : format;
+    const auto head = files.file.peek(FileBytes::kBufferSizeBytes);
+    std::string found = format.empty() ? PERFLEET_TRY(format_of(path, head)) : format;
     return RecordingFile{path, std::move(found), std::move(files)};
 }
 

@@ -362,7 +362,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     add_options(*command, {{"FILE", options->file, "what to import; - for standard input", is_not_empty, is_required},
                            {"--format FORMAT", options->format,
                             "perf.data (recognised without it: perf's recordings, from files, folders and pipes); "
-                            "pprof (recognised where gzip has compressed it); kbench (Kanata Bench's serial output), "
+                            "pprof (recognised; both may be gzip-compressed); kbench (Kanata Bench's serial output), "
                             "columns (numbers), bernat (his module's results), sel4bench (its JSON, or the console's "
                             "output with it), utilisation (what seL4_BenchmarkDumpAllThreadsUtilisation prints); bytes "
                             "of memory: sel4-entries, sel4-tracepoints (the log buffer), sel4-utilisation (13 words a "

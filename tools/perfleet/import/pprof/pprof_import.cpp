@@ -8,8 +8,10 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "exporters/profile/sample_labels.h"
 #include "query-engine/symbol/kept_sources.h"
@@ -17,6 +19,7 @@
 #include "schemas/peers/key_file.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/text/hex.h"
+#include "schemas/text/numbered_name.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/call_chain_limits.h"
@@ -94,6 +97,11 @@ std::vector<EventValues> events_of(const std::vector<PprofProfile::ValueType>& t
             events.push_back({name.empty() ? "samples" : name, std::string{kCountUnit}, value, std::nullopt});
         }
     }
+    for (std::size_t i = 1; i < events.size(); ++i) {
+        std::string name = std::exchange(events[i].name, {});
+        events[i].name = numbered(std::move(name), std::span{events}.first(i),
+                                  [](const EventValues& event) -> const std::string& { return event.name; });
+    }
     return events;
 }
 
@@ -112,15 +120,19 @@ public:
             return Error{read.error().code, file_.path() + ": " + read.error().message};
         }
         profile_ = std::move(*read);
+        if (profile_.value_types.size() > limits::kEventsMax) {
+            return Error{ErrorCode::kTooLarge,
+                         file_.path() + ": it has " + std::to_string(profile_.value_types.size()) +
+                             " types of values; at most " + std::to_string(limits::kEventsMax) + " can be kept"};
+        }
         events_ = events_of(profile_.value_types);
         if (events_.empty()) {
             return Error{ErrorCode::kInvalid, file_.path() + ": no profile of pprof, or one without types of values"};
         }
-        if (events_.size() > limits::kEventsMax || profile_.mappings.size() > kMappingsMax) {
-            return Error{ErrorCode::kTooLarge, file_.path() + ": it has " + std::to_string(events_.size()) +
-                                                   " types of values and " + std::to_string(profile_.mappings.size()) +
-                                                   " mappings; at most " + std::to_string(limits::kEventsMax) +
-                                                   " and " + std::to_string(kMappingsMax) + " can be kept"};
+        if (profile_.mappings.size() > kMappingsMax) {
+            return Error{ErrorCode::kTooLarge, file_.path() + ": it has " + std::to_string(profile_.mappings.size()) +
+                                                   " mappings; at most " + std::to_string(kMappingsMax) +
+                                                   " can be kept"};
         }
         const auto writer = PERFLEET_TRY(destination_.begin(describe_session(), options_.now));
         SealedRows rows{*writer};
@@ -445,6 +457,12 @@ private:
         };
         add(long_label_count_, "samples have labels of more than 65,535 bytes, which aren't kept");
         add(long_comment_count_, "comments are beyond 16 KiB of them, which are kept");
+        for (const EventValues& event : events_) {
+            if (const std::string_view name = without_number(event.name); name != event.name) {
+                imported_.warnings.push_back("several types of values are named " + printable(name) +
+                                             ": one of them is " + printable(event.name) + " here");
+            }
+        }
         add(negative_count_, "values are below 0 (a profile less another one?) and count as 0");
         add(joined_count_, "samples stand in rows with others, for their stacks have too many");
         if (cut_stack_count_ > 0) {

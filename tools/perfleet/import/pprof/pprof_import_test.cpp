@@ -124,19 +124,23 @@ private:
     std::map<std::string, std::int64_t> strings_;
 };
 
+Result<FileBytes> file_of(const std::string& bytes) {
+    const int fd = ::memfd_create("profile", MFD_CLOEXEC);
+    EXPECT_EQ(::write(fd, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    auto file = FileBytes::open("/proc/self/fd/" + std::to_string(fd));
+    ::close(fd);
+    return file;
+}
+
 class PprofImport : public ::testing::Test {
 protected:
     Result<ImportedRecording> imported(const std::string& bytes) {
-        const int fd = ::memfd_create("profile", MFD_CLOEXEC);
-        EXPECT_EQ(::write(fd, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-        auto file = FileBytes::open("/proc/self/fd/" + std::to_string(fd));
-        ::close(fd);
-        EXPECT_TRUE(file.ok());
+        const auto file = PERFLEET_TRY(file_of(bytes));
         RecordingImport options;
         options.target_name = "there";
         options.now = UtcNs{4'000'000'000'000'000'000};
         StoreDestination destination{*store_};
-        return import_pprof(*file, options, destination);
+        return import_pprof(file, options, destination);
     }
 
     static Answer top_of(const Store& store, const std::string& event) {
@@ -293,9 +297,12 @@ TEST_F(PprofImport, IsExportedAsItCameIn) {
     const OptionValues options;
     BytesSink sink;
     ASSERT_TRUE(find_export_format("pprof")->write({*scan, paths, options, UtcNs{0}}, sink).ok());
-    const auto bytes_of = [](const std::string& text) { return std::as_bytes(std::span{text}); };
-    const auto before = PprofProfile::read(bytes_of(profile.bytes));
-    const auto after = PprofProfile::read(bytes_of(sink.text));
+    const auto read = [](const std::string& text) -> Result<PprofProfile> {
+        const auto file = PERFLEET_TRY(file_of(text));
+        return PprofProfile::read(file.piece(0, file.size_bytes()));
+    };
+    const auto before = read(profile.bytes);
+    const auto after = read(sink.text);
     ASSERT_TRUE(before.ok() && after.ok());
     // Values stand in the order in which an export has them.
     ASSERT_EQ(after->value_types.size(), 2U);
@@ -321,6 +328,21 @@ TEST_F(PprofImport, ValuesThatAreNoCountsWeighARow) {
     ASSERT_EQ(done->warnings.size(), 1U);
     EXPECT_NE(done->warnings[0].find("below 0"), std::string::npos);
     EXPECT_EQ(counts_of(*store_, "inuse_space").size(), 1U);
+}
+
+TEST_F(PprofImport, TypesOfOneNameStayApart) {
+    Profile profile;
+    profile.type("cpu", "nanoseconds");
+    profile.type("cpu", "nanoseconds");
+    profile.location(1, 0, 0, {});
+    profile.sample({1}, {50, 0}, true);
+    profile.sample({1}, {7, 3}, true);
+    const auto session = imported(profile.bytes);
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    ASSERT_EQ(session->warnings.size(), 1U);
+    EXPECT_EQ(session->warnings[0], "several types of values are named cpu: one of them is cpu#2 here");
+    EXPECT_EQ(top_of(*store_, "cpu").ledger.stored, 2U);
+    EXPECT_EQ(top_of(*store_, "cpu#2").ledger.stored, 1U);
 }
 
 TEST_F(PprofImport, OfNothingIsASessionWithoutSamples) {

@@ -1,7 +1,5 @@
 #include "tools/perfleet/import/pprof/pprof_profile.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -59,33 +57,6 @@ private:
         return *this;
     }
 };
-
-Result<std::string> inflated(std::span<const std::byte> packed) {
-    constexpr std::size_t kStepSizeBytes = 1U << 20U;
-    std::string text;
-    z_stream stream{};
-    if (::inflateInit2(&stream, 15 + 16) != Z_OK) {
-        return Error{ErrorCode::kTooLarge, "no memory to unpack it"};
-    }
-    // zlib's type has no const; it doesn't write there.
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
-    stream.avail_in = static_cast<uInt>(packed.size());
-    int outcome = Z_OK;
-    while (outcome == Z_OK && text.size() <= PprofProfile::kProfileSizeBytesMax) {
-        const std::size_t before = text.size();
-        text.resize(before + kStepSizeBytes);
-        stream.next_out = reinterpret_cast<Bytef*>(text.data() + before);
-        stream.avail_out = kStepSizeBytes;
-        outcome = ::inflate(&stream, Z_NO_FLUSH);
-        text.resize(text.size() - stream.avail_out);
-    }
-    ::inflateEnd(&stream);
-    if (text.size() > PprofProfile::kProfileSizeBytesMax) {
-        return Error{ErrorCode::kTooLarge, "more than 256 MiB when it is unpacked"};
-    }
-    return outcome == Z_STREAM_END ? Result<std::string>{std::move(text)}
-                                   : Error{ErrorCode::kCorrupt, "its gzip data is damaged or ends too early"};
-}
 
 }  // namespace
 
@@ -313,24 +284,15 @@ private:
 
 Result<PprofProfile> PprofProfile::read(std::span<const std::byte> file_untrusted) {
     PprofProfile profile;
-    constexpr std::byte kGzip[]{std::byte{0x1f}, std::byte{0x8b}};
     if (file_untrusted.size() > kProfileSizeBytesMax) {
         return Error{ErrorCode::kTooLarge, "more than 256 MiB"};
     }
-    if (file_untrusted.size() >= 2 && std::equal(std::begin(kGzip), std::end(kGzip), file_untrusted.begin())) {
-        auto text = PERFLEET_TRY(inflated(file_untrusted));
-        *profile.text_ = std::move(text);
-    } else {
-        profile.text_->assign(reinterpret_cast<const char*>(file_untrusted.data()), file_untrusted.size());
-    }
+    profile.text_->assign(reinterpret_cast<const char*>(file_untrusted.data()), file_untrusted.size());
     try {
         Reader{profile}.run();
     } catch (const protozero::exception& exception) {
-        return Error{
-            ErrorCode::kCorrupt,
-            std::string{
-                "no profile of pprof, or one of before it was protobuf (`pprof -proto FILE` converts those): "} +
-                exception.what()};
+        return Error{ErrorCode::kCorrupt, std::string{"no profile of pprof ("} + exception.what() +
+                                              "); perfleet import --format names other formats"};
     } catch (const BrokenReference& broken) {
         return Error{ErrorCode::kCorrupt, std::string{"it uses a "} + broken.what + " that it doesn't define"};
     }
@@ -342,6 +304,25 @@ Result<PprofProfile> PprofProfile::read(std::span<const std::byte> file_untruste
         }
     }
     return profile;
+}
+
+bool may_be_profile(std::string_view head) {
+    constexpr int kFieldLast = 15;
+    try {
+        protozero::pbf_reader field{head.data(), std::min<std::size_t>(head.size(), 16)};
+        const bool is_first = !head.empty() && field.next();
+        return is_first && field.tag() >= 1 && field.tag() <= kFieldLast &&
+               (field.wire_type() == pbf_wire_type::varint || field.wire_type() == pbf_wire_type::length_delimited);
+    } catch (const protozero::exception&) {
+        return false;
+    }
+}
+
+bool is_legacy_profile(std::string_view head) {
+    constexpr std::string_view kCpuHeader{"\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24};
+    return head.starts_with("heap profile:") || head.starts_with("heapz ") || head.starts_with("--- ") ||
+           head.starts_with("goroutine profile:") || head.starts_with("threadcreate profile:") ||
+           head.starts_with(kCpuHeader);
 }
 
 }  // namespace perfleet

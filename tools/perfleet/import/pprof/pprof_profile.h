@@ -1,6 +1,6 @@
-// A profile in pprof's format (profile.proto, package perftools.profiles), as parsed; gzip-compressed or not.
+// A profile in pprof's format (profile.proto, package perftools.profiles), as parsed.
 //
-// Input is untrusted. Its unpacked size is bounded by kProfileSizeBytesMax. References to missing entries are errors,
+// Input is untrusted, and bounded by kProfileSizeBytesMax. References to missing entries are errors,
 // except 0, which the format uses for "not known".
 #pragma once
 
@@ -81,5 +81,11 @@ private:
 
     std::unique_ptr<std::string> text_ = std::make_unique<std::string>();  // holds the names
 };
+
+// Whether a file begins with a field that profiles have, as all of them do. Other files may, too.
+[[nodiscard]] bool may_be_profile(std::string_view head);
+
+// Whether a file begins as profiles did before they were protobuf: text, or pprof's own binary form for CPU time.
+[[nodiscard]] bool is_legacy_profile(std::string_view head);
 
 }  // namespace perfleet

@@ -4,13 +4,16 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -42,6 +45,53 @@ private:
     sighandler_t before_ = SIG_DFL;
 };
 
+bool is_gzip(std::span<const std::byte> head) {
+    return head.size() >= 2 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b};
+}
+
+// Reads from the descriptor's place on; what gzip has compressed comes unpacked.
+class Unpacked {
+public:
+    Unpacked(const FileDescriptor& from, std::string path)
+        : path_{std::move(path)}, file_{::gzdopen(::fcntl(from.get(), F_DUPFD_CLOEXEC, 3), "rb"), &::gzclose_r} {}
+
+    // More than any honest file, which would fill the disk.
+    [[nodiscard]] bool is_bomb(std::uint64_t size_bytes) const {
+        constexpr std::uint64_t kUnpackedBytesMin = 1ULL << 30U;
+        constexpr std::uint64_t kRatioMax = 200;
+        const auto packed = static_cast<std::uint64_t>(std::max<z_off_t>(::gzoffset(file_.get()), 1));
+        return ::gzdirect(file_.get()) == 0 && size_bytes > kUnpackedBytesMin && size_bytes / kRatioMax > packed;
+    }
+
+    // Fewer bytes than there is room for: the end.
+    Result<std::size_t> read(std::span<std::byte> into) {
+        if (file_ == nullptr) {
+            return error_from_errno(errno, path_);
+        }
+        std::size_t used = 0;
+        while (used < into.size()) {
+            const int got = ::gzread(file_.get(), into.data() + used, static_cast<unsigned>(into.size() - used));
+            int outcome = Z_OK;
+            const std::string text = ::gzerror(file_.get(), &outcome);
+            if (outcome == Z_ERRNO) {
+                return error_from_errno(errno, path_);
+            }
+            if (got < 0 || outcome < 0) {
+                return Error{ErrorCode::kCorrupt, path_ + ": its gzip data is damaged or ends too early"};
+            }
+            if (got == 0) {
+                break;
+            }
+            used += static_cast<std::size_t>(got);
+        }
+        return used;
+    }
+
+private:
+    std::string path_;
+    std::unique_ptr<gzFile_s, decltype(&::gzclose_r)> file_;
+};
+
 Result<FileDescriptor> copy_to_temporary(const FileDescriptor& from, const std::string& path, const HeadCheck& check) {
     const char* const named = std::getenv("TMPDIR");
     std::string name = std::string{named != nullptr && *named != '\0' ? named : "/tmp"} + "/perfleet-import-XXXXXX";
@@ -50,12 +100,14 @@ Result<FileDescriptor> copy_to_temporary(const FileDescriptor& from, const std::
         return error_from_errno(errno, name);
     }
     ::unlink(name.c_str());
+    Unpacked unpacked{from, path};
     std::vector<std::byte> buffer(FileBytes::kBufferSizeBytes);
+    std::uint64_t size_bytes = 0;
     for (bool is_first = true;; is_first = false) {
-        const std::size_t got = read_all(from.get(), buffer);
-        const bool is_end = got < buffer.size();
-        if (is_end && errno != 0) {
-            return error_from_errno(errno, path);
+        const std::size_t got = PERFLEET_TRY(unpacked.read(buffer));
+        size_bytes += got;
+        if (unpacked.is_bomb(size_bytes)) {
+            return Error{ErrorCode::kTooLarge, path + ": more than 200 times its size when gzip unpacks it"};
         }
         if (is_first && check) {
             PERFLEET_TRY(check(std::span{buffer}.first(got)));
@@ -63,7 +115,7 @@ Result<FileDescriptor> copy_to_temporary(const FileDescriptor& from, const std::
         if (!write_all(to.get(), std::span{buffer}.first(got))) {
             return error_from_errno(errno, name + ": a temporary copy of " + path + " (TMPDIR names another folder)");
         }
-        if (is_end) {
+        if (got < buffer.size()) {
             return to;
         }
         struct statvfs disk {};
@@ -91,7 +143,9 @@ Result<FileBytes> FileBytes::open(const std::string& path, std::size_t buffer_si
         return Error{ErrorCode::kUnsupported, path + ": a folder, where a file is expected"};
     }
     UtcNs modified{(status.st_mtim.tv_sec * kNsPerSecond) + status.st_mtim.tv_nsec};
-    if (!S_ISREG(status.st_mode)) {
+    const bool is_file = S_ISREG(status.st_mode);
+    std::array<std::byte, 2> head{};
+    if (!is_file || is_gzip(std::span{head}.first(read_all_at(fd.get(), 0, head)))) {
         const IgnoredInterrupt interrupt{is_input && S_ISFIFO(status.st_mode)};
         fd = PERFLEET_TRY(copy_to_temporary(fd, path, check));
         if (is_input) {
@@ -100,7 +154,7 @@ Result<FileBytes> FileBytes::open(const std::string& path, std::size_t buffer_si
         if (::fstat(fd.get(), &status) != 0) {
             return error_from_errno(errno, path);
         }
-        modified = UtcNs{(status.st_mtim.tv_sec * kNsPerSecond) + status.st_mtim.tv_nsec};
+        modified = is_file ? modified : UtcNs{(status.st_mtim.tv_sec * kNsPerSecond) + status.st_mtim.tv_nsec};
     }
     return FileBytes{path, std::move(fd), static_cast<std::uint64_t>(status.st_size), modified, buffer_size_bytes};
 }

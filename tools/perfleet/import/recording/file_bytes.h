@@ -1,6 +1,7 @@
 // The bytes of a file, read front to back through one buffer, and pieces of it at any offset.
 //
-// Input that can't be read twice (a pipe) is first copied to a nameless temporary file.
+// Input that can't be read twice (a pipe), or that gzip has compressed (in one part or several), is first copied to a
+// nameless temporary file, unpacked.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ public:
     static constexpr std::size_t kBufferSizeBytes = 1U << 20;
 
     // "-": standard input. The buffer must hold whatever is peeked at. Input that must be copied is checked first.
-    // Errors: those of open(2) and read(2), naming the path; those of the check.
+    // Errors: those of open(2) and read(2), naming the path; kCorrupt (damaged gzip data); those of the check.
     [[nodiscard]] static Result<FileBytes> open(const std::string& path,
                                                 std::size_t buffer_size_bytes = kBufferSizeBytes,
                                                 const HeadCheck& check = {});
