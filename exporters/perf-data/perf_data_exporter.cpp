@@ -164,7 +164,7 @@ private:
             writer_.begin(static_cast<perf::RecordType>(kEventUpdate), 0);
             writer_.put(kName);
             writer_.put(event.id);
-            writer_.put_name(event.name);
+            writer_.put_name(event.recorded_name());
             writer_.end();
         }
     }
@@ -302,7 +302,7 @@ private:
     }
 
     void add_ledger() {
-        constexpr std::array kKinds{Kind::kSample, Kind::kTracepoint, Kind::kKernelEntry};
+        constexpr std::array kKinds{Kind::kSample, Kind::kTracepoint, Kind::kDetailedSample, Kind::kKernelEntry};
         for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
             summary_.ledger.add(scan_.ledger(index, kKinds, summary_.warnings));
         }

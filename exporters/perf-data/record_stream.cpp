@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <utility>
 
 #include "schemas/columns/record_type.h"
+#include "schemas/perf/recorded_chain.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kinds.h"
 
@@ -101,7 +101,8 @@ EpochImages RecordStream::begin_epoch(const EpochDictionary& dictionary, std::ui
         return (event.sample_type() & perf::sample_type::kBranchStack) != 0;
     });
     for (const ExportedImage image : epoch.images) {
-        if (images_.place(image) == ExportedImages::Place::kKernel && !written_kernels_[image] &&
+        const bool is_function = (images_.definition(image).flags & image_flags::kAnonymous) != 0;
+        if (images_.place(image) == ExportedImages::Place::kKernel && !written_kernels_[image] && !is_function &&
             (has_branches || (images_.definition(image).flags & image_flags::kKernelModule) == 0)) {
             write_kernel(image, time_ns);
         }
@@ -112,6 +113,10 @@ EpochImages RecordStream::begin_epoch(const EpochDictionary& dictionary, std::ui
 void RecordStream::write_kernel(ExportedImage image, std::uint64_t time_ns) {
     written_kernels_[image] = true;
     const ImageDefinition& definition = images_.definition(image);
+    if ((definition.flags & image_flags::kAnonymous) != 0) {
+        write_kernel_function(definition, time_ns);
+        return;
+    }
     const bool is_module = (definition.flags & image_flags::kKernelModule) != 0;
     std::string name = definition.name;
     std::uint64_t start = definition.address;
@@ -141,6 +146,28 @@ void RecordStream::write_kernel(ExportedImage image, std::uint64_t time_ns) {
                  .image = image,
                  .protection = kProtectionExec},
                 name);
+}
+
+// A BPF program, unless the recording's own records of them are exported.
+void RecordStream::write_kernel_function(const ImageDefinition& function, std::uint64_t time_ns) {
+    constexpr std::uint16_t kTypeBpf = 1;
+    constexpr std::uint16_t kUnregister = 1;
+    if (has_kernel_symbols_) {
+        return;
+    }
+    const auto write = [&](std::uint16_t flags) {
+        writer_.begin(perf::RecordType::kKsymbol, 0);
+        writer_.put(function.address);
+        writer_.put(narrow(function.size_bytes));
+        writer_.put(kTypeBpf);
+        writer_.put(flags);
+        writer_.put_name(function.name);
+        end_record({kNoTask, 0, time_ns, 0}, kSideBandId);
+    };
+    if (!kernel_functions_.insert(function.address).second) {
+        write(kUnregister);  // the one that was there before
+    }
+    write(0);
 }
 
 std::uint64_t RecordStream::kernel_address(const Trailer& trailer, ExportedImage image, std::uint64_t offset) {
@@ -344,21 +371,12 @@ void RecordStream::kept_row(const MergedRow& merged, const TaskRange& range, boo
     const auto type = static_cast<perf::RecordType>(narrow(type_and_misc) & ~record_types::kAgain);
     const auto misc = static_cast<std::uint16_t>(type_and_misc >> 32U);
     std::string_view bytes = merged.rows.bytes(ColumnId::kRawBytes, merged.row);
-    if (type == perf::RecordType::kSample) {
-        if (rests_time_ns_ != merged.time_ns) {
-            rests_.clear();
-            rests_time_ns_ = merged.time_ns;
-        }
-        rests_.push_back({merged.event->id, value(ColumnId::kCpu), value(ColumnId::kPid), value(ColumnId::kTid), misc,
-                          std::string{bytes}});
-        return;
-    }
     if (is_again && !wants_again) {
         return;
     }
     constexpr std::size_t kTrailerSizeBytesMax = 48;
     constexpr std::uint32_t kKernelTypeLast = 63;  // of records that have a trailer
-    if (static_cast<std::uint32_t>(type) > kKernelTypeLast ||
+    if (static_cast<std::uint32_t>(type) > kKernelTypeLast || type == perf::RecordType::kSample ||
         bytes.size() > PerfRecordWriter::kRecordSizeBytesMax - sizeof(perf::RecordHeader) - kTrailerSizeBytesMax) {
         return;
     }
@@ -378,6 +396,7 @@ void RecordStream::kept_row(const MergedRow& merged, const TaskRange& range, boo
     } else {
         writer_.begin(type, misc);
     }
+    has_kernel_symbols_ = has_kernel_symbols_ || type == perf::RecordType::kKsymbol;
     writer_.put_bytes(bytes.data(), bytes.size());
     constexpr std::uint64_t kZero = 0;
     writer_.put_bytes(&kZero, (8 - bytes.size() % 8) % 8);
@@ -385,35 +404,12 @@ void RecordStream::kept_row(const MergedRow& merged, const TaskRange& range, boo
     ++kept_count_;
 }
 
-std::optional<RecordStream::KeptRest> RecordStream::take_rest(const MergedRow& merged) {
-    const SampleColumns& columns = *merged.columns;
-    if (rests_.empty() || rests_time_ns_ != merged.time_ns) {
-        return std::nullopt;
+void RecordStream::take_chain(const Trailer& trailer, std::string_view words) {
+    chain_.resize(words.size() / sizeof(std::uint64_t));
+    std::memcpy(chain_.data(), words.data(), chain_.size() * sizeof(std::uint64_t));
+    if (chain_.size() == 1 && chain_.front() == perf::kNoFrames) {
+        chain_.clear();
     }
-    // A sample with READ gives a row for each event that has counted.
-    const auto has_read = [&](std::uint64_t id) {
-        return (events_[id - 1].sample_type() & perf::sample_type::kRead) != 0;
-    };
-    const bool is_read = has_read(merged.event->id);
-    const auto found = std::find_if(rests_.begin(), rests_.end(), [&](const KeptRest& rest) {
-        return (rest.event_id == merged.event->id || (is_read && has_read(rest.event_id))) &&
-               rest.cpu == columns.cpu[merged.row] && rest.pid == columns.pid[merged.row] &&
-               rest.tid == columns.tid[merged.row];
-    });
-    if (found == rests_.end()) {
-        return std::nullopt;
-    }
-    if (is_read) {
-        return *found;
-    }
-    KeptRest rest = std::move(*found);
-    rests_.erase(found);
-    return rest;
-}
-
-void RecordStream::take_chain(const Trailer& trailer, const perf::SampleRest& rest) {
-    chain_.resize(rest.chain.size() / sizeof(std::uint64_t));
-    std::memcpy(chain_.data(), rest.chain.data(), chain_.size() * sizeof(std::uint64_t));
     for (const std::uint64_t word : chain_) {
         if (word < kKernelAddressFirst) {
             if (const auto place = tasks_.place(trailer.pid, word); place.unwritten != nullptr) {
@@ -424,7 +420,7 @@ void RecordStream::take_chain(const Trailer& trailer, const perf::SampleRest& re
 }
 
 std::size_t RecordStream::write_fixed_fields(const ExportedEvent& event, const Trailer& trailer, std::uint64_t period,
-                                             const perf::SampleRest& rest) {
+                                             std::uint64_t ip, std::uint64_t data_address) {
     namespace type = perf::sample_type;
     const std::uint64_t fields = event.sample_type();
     std::size_t size_bytes = 0;
@@ -435,10 +431,10 @@ std::size_t RecordStream::write_fixed_fields(const ExportedEvent& event, const T
         }
     };
     put(type::kIdentifier, event.id);
-    put(type::kIp, rest.has(perf::sample_parts::kIp) ? rest.ip : leaf_address_);
+    put(type::kIp, ip);
     put(type::kTid, trailer.pid, trailer.tid);
     put(type::kTime, trailer.time_ns);
-    put(type::kAddr, rest.address);
+    put(type::kAddr, data_address);
     put(type::kId, event.id);
     put(type::kStreamId, event.id);
     put(type::kCpu, trailer.cpu, std::uint32_t{0});
@@ -469,20 +465,36 @@ std::size_t RecordStream::write_read(const ExportedEvent& event, std::uint64_t w
     return word_count * sizeof(std::uint64_t);
 }
 
-void RecordStream::write_tail(const ExportedEvent& event, std::string_view tail) {
-    const std::uint64_t fields = event.sample_type() & perf::kTailFields;
-    if (!tail.empty()) {
-        writer_.put_bytes(tail.data(), tail.size());
-        return;
-    }
-    // An empty field is one word of 0; a branch stack also has its index; both kinds of weight share one word.
+void RecordStream::write_details(const ExportedEvent& event, const MergedRow& merged, const DetailColumns* details) {
+    namespace type = perf::sample_type;
+    const std::uint64_t fields = event.sample_type();
     constexpr std::uint64_t kZero = 0;
-    constexpr std::uint64_t kWeights = perf::sample_type::kWeight | perf::sample_type::kWeightStruct;
-    int words = std::popcount(fields) - ((fields & kWeights) == kWeights ? 1 : 0);
-    words += (fields & perf::sample_type::kBranchStack) != 0 && event.has_branch_index() ? 1 : 0;
-    for (int i = 0; i < words; ++i) {
-        writer_.put(kZero);
-    }
+    const auto put_words = [&](std::uint64_t field, ColumnId column, std::size_t empty_words) {
+        if ((fields & field) == 0) {
+            return;
+        }
+        std::string_view words = details != nullptr ? merged.rows.bytes(column, merged.row) : std::string_view{};
+        words = words.substr(0, words.size() / sizeof(std::uint64_t) * sizeof(std::uint64_t));
+        writer_.put_bytes(words.data(), words.size());
+        for (std::size_t i = 0; words.empty() && i < empty_words; ++i) {
+            writer_.put(kZero);
+        }
+    };
+    const auto put = [&](std::uint64_t field, std::span<const std::uint64_t> DetailColumns::*column) {
+        if ((fields & field) != 0) {
+            writer_.put(details != nullptr ? (details->*column)[merged.row] : kZero);
+        }
+    };
+    put_words(type::kBranchStack, ColumnId::kBranchesBytes, event.has_branch_index() ? 2 : 1);
+    put_words(type::kRegsUser, ColumnId::kUserRegistersBytes, 1);
+    put(type::kWeight | type::kWeightStruct, &DetailColumns::access_cost);
+    put(type::kDataSrc, &DetailColumns::data_source);
+    put(type::kTransaction, &DetailColumns::transaction);
+    put_words(type::kRegsIntr, ColumnId::kInterruptRegistersBytes, 1);
+    put(type::kPhysAddr, &DetailColumns::physical_address);
+    put(type::kCgroup, &DetailColumns::cgroup);
+    put(type::kDataPageSize, &DetailColumns::data_page_size);
+    put(type::kCodePageSize, &DetailColumns::code_page_size);
 }
 
 void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged, const TaskRange& range) {
@@ -501,28 +513,38 @@ void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged,
     const StackNumber stack{narrow(columns.stack[row])};
     const bool in_kernel = build_chain(epoch, trailer, stack, event.callchain);
     std::uint16_t misc = in_kernel ? perf::misc::kKernel : perf::misc::kUser;
-    const auto kept = take_rest(merged);
-    perf::SampleRest rest;
-    if (const auto parsed = kept ? perf::parse_sample_rest(kept->bytes) : std::nullopt) {
-        rest = *parsed;
-        misc = kept->misc;
-        if (event.callchain && rest.has(perf::sample_parts::kChain)) {
-            take_chain(trailer, rest);
+    const auto bytes_of = [&](ColumnId column) { return merged.rows.bytes(column, row); };
+    // What isn't in the attr would have no place in the record.
+    const DetailColumns* details = event.recorded_attr.empty() ? nullptr : merged.details;
+    std::string_view raw = event.raw ? bytes_of(ColumnId::kRawBytes) : std::string_view{};
+    std::size_t words_size_bytes = 0;  // of the details in byte columns
+    if (details != nullptr) {
+        const std::string_view chain = event.callchain ? bytes_of(ColumnId::kChainBytes) : std::string_view{};
+        raw = bytes_of(ColumnId::kRawBytes);
+        for (const ColumnId column :
+             {ColumnId::kBranchesBytes, ColumnId::kUserRegistersBytes, ColumnId::kInterruptRegistersBytes}) {
+            words_size_bytes += bytes_of(column).size();
         }
-        // The header, a word for each field in front of the chain, its length and words, the raw data.
-        constexpr std::uint64_t kBehindFixed = perf::kTailFields | type::kRead | type::kCallchain | type::kRaw;
-        constexpr std::size_t kReadWordsMax = 6;
-        const std::size_t words = 1 + static_cast<std::size_t>(std::popcount(fields & ~kBehindFixed)) + kReadWordsMax +
-                                  (event.callchain ? 1 + chain_.size() : 0) +
-                                  ((fields & type::kRaw) != 0 ? (4 + rest.raw.size() + 7) / 8 : 0);
-        if (words * 8 + rest.tail.size() > PerfRecordWriter::kRecordSizeBytesMax) {
-            rest = {};
-            (void)build_chain(epoch, trailer, stack, event.callchain);
+        // The header, a word for each field and its length, READ, the chain, the raw data.
+        constexpr std::size_t kWordsMax = 32 + 6;
+        const std::size_t chain_words = std::max(chain_.size(), chain.size() / sizeof(std::uint64_t));
+        if ((kWordsMax + chain_words) * sizeof(std::uint64_t) + ((fields & type::kRaw) != 0 ? raw.size() : 0) +
+                words_size_bytes >
+            PerfRecordWriter::kRecordSizeBytesMax) {
+            details = nullptr;
+            words_size_bytes = 0;
+        } else {
+            misc = static_cast<std::uint16_t>(details->misc[row]);
+            if (!chain.empty()) {
+                take_chain(trailer, chain);
+            }
         }
     }
 
     writer_.begin(perf::RecordType::kSample, misc);
-    std::size_t size_bytes = 8 + write_fixed_fields(event, trailer, columns.weight[row], rest);
+    std::size_t size_bytes = 8 + write_fixed_fields(event, trailer, columns.weight[row],
+                                                    details != nullptr ? details->ip[row] : leaf_address_,
+                                                    details != nullptr ? details->data_address[row] : 0);
     if ((fields & type::kRead) != 0) {
         size_bytes += write_read(event, columns.weight[row]);
     }
@@ -532,10 +554,12 @@ void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged,
         size_bytes += 8 + chain_.size() * sizeof(std::uint64_t);
     }
     if ((fields & type::kRaw) != 0) {
-        const std::string_view raw = event.raw ? merged.rows.bytes(ColumnId::kRawBytes, row) : rest.raw;
-        write_raw(raw.substr(0, PerfRecordWriter::kRecordSizeBytesMax - size_bytes - 8 - rest.tail.size()));
+        constexpr std::size_t kDetailWordsMax = 16;
+        const std::size_t others = size_bytes + words_size_bytes + kDetailWordsMax * sizeof(std::uint64_t);
+        write_raw(raw.substr(
+            0, PerfRecordWriter::kRecordSizeBytesMax - std::min(others, PerfRecordWriter::kRecordSizeBytesMax)));
     }
-    write_tail(event, rest.tail);
+    write_details(event, merged, details);
     writer_.end();
     count_sample(time_ns);
 }
@@ -548,7 +572,7 @@ void RecordStream::log_row(const MergedRow& merged, const TaskRange& range, cons
     }
     leaf_address_ = 0;
     writer_.begin(perf::RecordType::kSample, perf::misc::kKernel);
-    (void)write_fixed_fields(event, trailer, sample.ticks, {});
+    (void)write_fixed_fields(event, trailer, sample.ticks, leaf_address_, 0);
     if (event.callchain) {
         writer_.put(std::uint64_t{0});
     }

@@ -20,7 +20,6 @@
 #include "exporters/rows/row_merge.h"
 #include "exporters/rows/task_rows.h"
 #include "exporters/rows/task_state.h"
-#include "schemas/perf/sample_rest.h"
 #include "storage/block/block.h"
 #include "storage/dictionary/epoch_dictionary.h"
 
@@ -47,9 +46,8 @@ public:
     // A sample of thread 0, which gets the kernel's name.
     void log_row(const MergedRow& merged, const TaskRange& range, const KernelLogSample& sample);
 
-    // A record kept beside the rows. If it is the rest of a sample (perf::SampleRest), it is stored until the sample's
-    // row of the same time; otherwise it is written whole. `wants_again`: also write repeated records (kAgain), because
-    // the first ones weren't written.
+    // A record kept beside the rows. `wants_again`: also write repeated records (kAgain), because the first ones
+    // weren't written.
     void kept_row(const MergedRow& merged, const TaskRange& range, bool wants_again);
 
     // The event's lost samples, of which a ring lost `unreported_count` without a kLost row. perf counts all of them
@@ -91,6 +89,7 @@ private:
     // Prepares perf for a mapping of data: `bytes` of the record begin with its address and length.
     void begin_data_mapping(const Trailer& trailer, std::string_view bytes);
     void write_kernel(ExportedImage image, std::uint64_t time_ns);
+    void write_kernel_function(const ImageDefinition& function, std::uint64_t time_ns);
     void write_lost(const Trailer& trailer, std::uint64_t id, std::uint64_t count);
 
     // What perf must know before a sample: of its thread, and of the mapping that a frame lies in.
@@ -102,42 +101,31 @@ private:
 
     static constexpr std::uint64_t kSideBandId = 1;
 
-    // The kept rest of a sample whose row has not come yet.
-    struct KeptRest {
-        std::uint64_t event_id = 0;
-        std::uint64_t cpu = 0;
-        std::uint64_t pid = 0;
-        std::uint64_t tid = 0;
-        std::uint16_t misc = 0;
-        std::string bytes;
-    };
-    // Empty if nothing was kept, or it is incomplete.
-    [[nodiscard]] std::optional<KeptRest> take_rest(const MergedRow& merged);
-    // Uses the kept call chain and writes the mappings in it.
-    void take_chain(const Trailer& trailer, const perf::SampleRest& rest);
+    // Uses the recorded call chain and writes the mappings in it.
+    void take_chain(const Trailer& trailer, std::string_view words);
 
     // Fields in front of the call chain; returns their size in bytes.
     std::size_t write_fixed_fields(const ExportedEvent& event, const Trailer& trailer, std::uint64_t period,
-                                   const perf::SampleRest& rest);
+                                   std::uint64_t ip, std::uint64_t data_address);
     std::size_t write_read(const ExportedEvent& event, std::uint64_t weight);
-    // Fields after RAW; empty ones if nothing was kept.
-    void write_tail(const ExportedEvent& event, std::string_view tail);
+    // Fields after RAW, empty without `details`.
+    void write_details(const ExportedEvent& event, const MergedRow& merged, const DetailColumns* details);
 
     PerfRecordWriter& writer_;
     std::span<const ExportedEvent> events_;
     ExportedImages images_;
     TaskState tasks_;
-    std::vector<bool> written_kernels_;       // kernels and their modules that perf knows
-    std::vector<bool> mapped_images_;         // images with a mapping record
-    std::vector<std::int64_t> kernel_shift_;  // by image: distance between perf's address and its own
-    bool has_data_mappings_ = false;          // perf knows some
-    std::optional<ExportedImage> kernel_;     // the image that perf takes for the kernel
-    std::set<std::uint32_t> named_kernels_;   // threads that stand for kernels' logs
+    std::vector<bool> written_kernels_;         // kernels and their modules that perf knows
+    std::vector<bool> mapped_images_;           // images with a mapping record
+    std::vector<std::int64_t> kernel_shift_;    // by image: distance between perf's address and its own
+    bool has_data_mappings_ = false;            // perf knows some
+    bool has_kernel_symbols_ = false;           // likewise, of kernel code that was made at run time
+    std::set<std::uint64_t> kernel_functions_;  // addresses at which some were written
+    std::optional<ExportedImage> kernel_;       // the image that perf takes for the kernel
+    std::set<std::uint32_t> named_kernels_;     // threads that stand for kernels' logs
     std::vector<std::uint64_t> chain_;
     std::uint64_t leaf_address_ = 0;
     std::map<std::uint64_t, std::uint64_t> counted_;  // by event: the value of READ
-    std::vector<KeptRest> rests_;                     // of rests_time_ns_
-    std::uint64_t rests_time_ns_ = 0;
     std::uint64_t kept_count_ = 0;
     std::uint64_t sample_count_ = 0;
     std::uint64_t first_sample_ns_ = 0;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "schemas/perf/perf_event.h"
-#include "schemas/perf/sample_rest.h"
+#include "schemas/text/numbered_name.h"
 
 namespace perfleet {
 namespace {
@@ -57,7 +57,7 @@ std::uint16_t group_of(const SessionRecord& session, Series series) {
 
 // Sample fields that are written.
 constexpr std::uint64_t kWrittenFields =
-    perf::kTailFields | perf::sample_type::kIdentifier | perf::sample_type::kIp | perf::sample_type::kTid |
+    perf::sample_type::kDetails | perf::sample_type::kIdentifier | perf::sample_type::kIp | perf::sample_type::kTid |
     perf::sample_type::kTime | perf::sample_type::kAddr | perf::sample_type::kRead | perf::sample_type::kId |
     perf::sample_type::kStreamId | perf::sample_type::kCpu | perf::sample_type::kPeriod |
     perf::sample_type::kCallchain | perf::sample_type::kRaw;
@@ -169,6 +169,8 @@ std::uint64_t ExportedEvent::read_format() const {
     return bits;
 }
 
+std::string_view ExportedEvent::recorded_name() const { return recorded_attr.empty() ? name : without_number(name); }
+
 std::string ExportedEvent::attr() const {
     if (!recorded_attr.empty()) {
         std::string attr = recorded_attr;
@@ -225,8 +227,11 @@ void EventTable::find_groups(const Scan& scan, std::vector<std::string>& warning
     using Members = std::vector<std::size_t>;  // in events_
     std::map<std::pair<std::size_t, std::uint16_t>, Members> members;
     for (const Entry& entry : entries_) {
-        members[{entry.session_index, group_of(scan.sessions()[entry.session_index].record, entry.series)}].push_back(
-            entry.event_index);
+        Members& group =
+            members[{entry.session_index, group_of(scan.sessions()[entry.session_index].record, entry.series)}];
+        if (std::find(group.begin(), group.end(), entry.event_index) == group.end()) {
+            group.push_back(entry.event_index);
+        }
     }
     std::vector<std::set<Members>> of_event(events_.size());  // the groups of each event
     for (const Entry& entry : entries_) {
@@ -291,7 +296,7 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
         const auto id = format_id(event.format);
         if (id && event.name.find(':') != std::string::npos) {
             event.config = *id;
-            event.raw = series.kind == Kind::kTracepoint;
+            event.raw = session.kind_of(series) == Kind::kTracepoint;
         } else {
             // perf refuses a whole file because of one tracepoint without a format.
             warnings.push_back(event.name + ": its format isn't stored; exported without its fields");
@@ -300,9 +305,16 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
             event.format.clear();
         }
     }
+    // Series of one event, or events of several sessions that are the same.
+    const auto of_event = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+        return entry.session_index == session_index && entry.series.event == series.event &&
+               traits_of(entry.series.kind).has_call_chain && traits_of(series.kind).has_call_chain;
+    });
     const auto known = std::find_if(events_.begin(), events_.end(), [&](const ExportedEvent& other) {
-        return !keeps_attrs_ && other.name == event.name && other.type == event.type && other.config == event.config &&
-               other.raw == event.raw && other.log == event.log;
+        return of_event != entries_.end()
+                   ? &other == &events_[of_event->event_index]
+                   : !keeps_attrs_ && other.name == event.name && other.type == event.type &&
+                         other.config == event.config && other.raw == event.raw && other.log == event.log;
     });
     if (known != events_.end()) {
         known->callchain = known->callchain || event.callchain;
@@ -352,7 +364,10 @@ const ExportedEvent* EventTable::find(std::size_t session_index, Series series) 
         // Records without an event belong to the first one.
         const bool is_record = keeps_attrs_ && series.kind == Kind::kRecord &&
                                (entry.series.event == series.event || series.event == kNoEvent);
-        if (entry.session_index == session_index && (entry.series == series || is_record)) {
+        // Losses are of the event's own kind, though its rows may have details.
+        const bool is_other_kind = entry.series.event == series.event && traits_of(series.kind).has_call_chain &&
+                                   traits_of(entry.series.kind).has_call_chain;
+        if (entry.session_index == session_index && (entry.series == series || is_record || is_other_kind)) {
             return &events_[entry.event_index];
         }
     }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "exporters/rows/kernel_log_event.h"
@@ -38,6 +39,8 @@ struct ExportedEvent {
     [[nodiscard]] bool has_branch_index() const;        // in its branch stacks
     [[nodiscard]] bool has_chains_of_branches() const;  // its branch stacks are call chains (--call-graph lbr)
     [[nodiscard]] std::string attr() const;             // as long as the attrs of all events of the export
+    // As perf had it, which tells imported events of one name apart by their ids.
+    [[nodiscard]] std::string_view recorded_name() const;
 };
 
 // Events that were counted as a group.

@@ -9,17 +9,17 @@ namespace perfleet {
 
 // A series that is being merged, at its current row.
 struct RowMerge::Source {
-    Source(const Scan& scan, MergedEpoch& its_epoch, Series series, const ExportedEvent* its_event,
+    Source(const Scan& scan, MergedEpoch& its_epoch, Series its_series, const ExportedEvent* its_event,
            std::size_t its_rank)
         : epoch{&its_epoch},
-          kind{series.kind},
+          series{its_series},
           event{its_event},
           rank{its_rank},
           range{scan.tick_range(its_epoch.session_index)},
-          blocks{scan, its_epoch.session_index, {its_epoch.epoch}, series, {}} {}
+          blocks{scan, its_epoch.session_index, {its_epoch.epoch}, its_series, {}} {}
 
     MergedEpoch* epoch;
-    Kind kind;
+    Series series;
     const ExportedEvent* event;  // nullptr: task rows
     std::size_t rank;            // orders rows of the same time
     TickRange range;             // the selected range; rows that stay valid are given whole
@@ -27,6 +27,7 @@ struct RowMerge::Source {
     const DecodedRows* rows = nullptr;
     std::span<const std::uint64_t> times;
     std::optional<SampleColumns> columns;
+    std::optional<DetailColumns> details;
     std::vector<std::uint32_t> order;  // the block's rows by time; empty: stored order
     std::size_t position = 0;          // in that order
     std::size_t row = 0;
@@ -84,6 +85,18 @@ private:
         row = order.empty() ? position : order[position];
     }
 };
+
+DetailColumns::DetailColumns(const DecodedRows& decoded)
+    : misc{decoded.integers(ColumnId::kMisc)},
+      ip{decoded.integers(ColumnId::kIp)},
+      data_address{decoded.integers(ColumnId::kDataAddress)},
+      data_source{decoded.integers(ColumnId::kDataSource)},
+      access_cost{decoded.integers(ColumnId::kAccessCost)},
+      physical_address{decoded.integers(ColumnId::kPhysicalAddress)},
+      transaction{decoded.integers(ColumnId::kTransaction)},
+      cgroup{decoded.integers(ColumnId::kCgroup)},
+      data_page_size{decoded.integers(ColumnId::kDataPageSize)},
+      code_page_size{decoded.integers(ColumnId::kCodePageSize)} {}
 
 Result<Done> check_one_target(const Scan& scan) {
     std::set<TargetId> targets;
@@ -240,8 +253,11 @@ Result<bool> RowMerge::advance(Source& source) {
             return status.ok() ? Result<bool>{false} : status.error();
         }
         source.begin_block(block->rows);
-        if (traits_of(source.kind).has_call_chain) {
+        if (traits_of(source.series.kind).has_call_chain) {
             source.columns.emplace(*source.rows);
+        }
+        if (source.series.kind == Kind::kDetailedSample) {
+            source.details.emplace(*source.rows);
         }
     }
     source.now_ns = clock_.ns_of(source.epoch->session_index, source.times[source.row]);
@@ -266,8 +282,9 @@ Result<bool> RowMerge::take_presence(Source& source, MergeVisitor& visitor) {
 
 Result<Done> RowMerge::visit(const Source& source, MergeVisitor& visitor) {
     const Ticks ticks{source.times[source.row]};
-    return visitor.row({*source.epoch, source.event, source.columns ? &*source.columns : nullptr, *source.rows,
-                        source.row, source.now_ns, ticks >= source.range.first && ticks < source.range.second});
+    return visitor.row({*source.epoch, source.series, source.event, source.columns ? &*source.columns : nullptr,
+                        source.details ? &*source.details : nullptr, *source.rows, source.row, source.now_ns,
+                        ticks >= source.range.first && ticks < source.range.second});
 }
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// Merges the rows of an export in order of time: selected samples and tracepoints, kept parts of their records, and all
+// Merges the rows of an export in order of time: selected samples and tracepoints, records kept beside them, and all
 // earlier task rows, of all series, epochs and sessions.
 //
 // Keeps one decoded block of each active series in memory, so exports may be of any size. Rows of equal time keep their
@@ -46,11 +46,28 @@ struct SampleColumns {
     std::span<const std::uint64_t> weight;
 };
 
+// Those of a block of detailed samples.
+struct DetailColumns {
+    explicit DetailColumns(const DecodedRows& decoded);
+    std::span<const std::uint64_t> misc;
+    std::span<const std::uint64_t> ip;
+    std::span<const std::uint64_t> data_address;
+    std::span<const std::uint64_t> data_source;
+    std::span<const std::uint64_t> access_cost;
+    std::span<const std::uint64_t> physical_address;
+    std::span<const std::uint64_t> transaction;
+    std::span<const std::uint64_t> cgroup;
+    std::span<const std::uint64_t> data_page_size;
+    std::span<const std::uint64_t> code_page_size;
+};
+
 // Borrowed until the visitor returns.
 struct MergedRow {
     const MergedEpoch& epoch;
+    Series series;
     const ExportedEvent* event;    // nullptr: a task row
     const SampleColumns* columns;  // only for samples and tracepoints
+    const DetailColumns* details;  // only for those that have some
     const DecodedRows& rows;
     std::size_t row = 0;
     std::uint64_t time_ns = 0;  // on the file's clock

@@ -18,6 +18,7 @@
 #include "exporters/rows/row_merge.h"
 #include "exporters/rows/task_rows.h"
 #include "exporters/rows/task_state.h"
+#include "exporters/script/sample_details.h"
 #include "exporters/script/script_options.h"
 #include "exporters/script/trace_format.h"
 #include "query-engine/select/selection.h"
@@ -66,6 +67,7 @@ public:
     Result<QueryEnd> run() {
         list_targets();
         list_events();
+        PERFLEET_TRY(list_details());
         PERFLEET_TRY(merge_.run(*this));
         if (row_count_ == 0) {
             return Error{ErrorCode::kNotFound,
@@ -113,6 +115,25 @@ private:
             }
             printed_.push_back(std::move(printed));
         }
+    }
+
+    // Like perf, refuses a field that no event has.
+    Result<Done> list_details() {
+        for (std::size_t session = 0; session < scan_.sessions().size(); ++session) {
+            const SessionRecord& record = scan_.sessions()[session].record;
+            for (std::uint16_t event = 0; event < record.events.size(); ++event) {
+                details_.emplace(std::pair{session, event}, SampleDetails{record, EventNumber{event}});
+            }
+        }
+        for (const auto& [field, is_added] : options_.fields) {
+            const bool is_there = std::any_of(details_.begin(), details_.end(),
+                                              [wanted = field](const auto& event) { return event.second.has(wanted); });
+            if (is_added && is_detail(field) && !is_there) {
+                return Error{ErrorCode::kUsage, "fields: no event of the selected sessions was recorded with " +
+                                                    std::string{field_name(field)} + " (" + option_of(field) + ")"};
+            }
+        }
+        return Done{};
     }
 
     // -- the rows, of RowMerge
@@ -266,6 +287,12 @@ private:
         return {};
     }
 
+    const SampleDetails& details_of(const MergedRow& row) const {
+        static const SampleDetails kNone{SessionRecord{}, kNoEvent};
+        const auto found = details_.find({row.epoch.session_index, row.series.event.value});
+        return found != details_.end() ? found->second : kNone;
+    }
+
     // -- text, as perf's builtin-script.c prints it
     // --------------------------------------------------------------------
 
@@ -323,6 +350,7 @@ private:
             text_ += printable(event.format->text(static_cast<std::uint32_t>(row.columns->cpu[row.row]),
                                                   row.rows.bytes(ColumnId::kRawBytes, row.row)));
         }
+        add_details(event, row, kNumbersOfDetails);
         if (event.has_chain) {
             text_ += '\n';
             visit_chain(row, [&](const PrintedFrame& name) {
@@ -335,7 +363,16 @@ private:
             const PrintedFrame& name = name_of(stack_of(row));
             add_frame(event, name, address_of(row, name));
         }
+        add_details(event, row, kDetailsBehindChain);
         text_ += '\n';
+    }
+
+    void add_details(const PrintedEvent& event, const MergedRow& row, std::span<const ScriptField> fields) {
+        for (const ScriptField field : fields) {
+            if (event.fields.has(field)) {
+                text_ += details_of(row).text(field, row);
+            }
+        }
     }
 
     // -- JSON
@@ -402,7 +439,42 @@ private:
             const PrintedFrame& name = name_of(stack_of(row));
             add_frame(object, event, name, address_of(row, name));
         }
+        if (row.details != nullptr) {
+            add_details(object, event, row);
+        }
         text_ += printable_json(object.dump(-1, ' ', false, Json::error_handler_t::replace)) + '\n';
+    }
+
+    // Words of 64 bits as text, like `ip`: readers of JSON keep 53 of them.
+    void add_details(Json& object, const PrintedEvent& event, const MergedRow& row) const {
+        const auto hex = [](std::uint64_t value) { return fmt::format("{:#x}", value); };
+        const SampleDetails& details = details_of(row);
+        const auto add = [&](ScriptField field, const auto& value_of) {
+            if (event.fields.has(field) && details.has(field)) {
+                object[std::string{field_name(field)}] = value_of(field);
+            }
+        };
+        const auto number = [&](ScriptField field) { return hex(details.number(field, row)); };
+        const auto registers = [&](ScriptField field) {
+            Json values = Json::object();
+            for (const auto& [name, value] : details.registers(field, row)) {
+                values[name] = hex(value);
+            }
+            return values;
+        };
+        add(ScriptField::kAddr, number);
+        add(ScriptField::kDataSrc, number);
+        add(ScriptField::kWeight, [&](ScriptField field) { return details.number(field, row); });
+        add(ScriptField::kIregs, registers);
+        add(ScriptField::kUregs, registers);
+        add(ScriptField::kBrstack, [&](ScriptField) {
+            Json branches = Json::array();
+            for (const SampleDetails::Branch& branch : details.branches(row)) {
+                branches.push_back({{"from", hex(branch.from)}, {"to", hex(branch.to)}, {"flags", hex(branch.flags)}});
+            }
+            return branches;
+        });
+        add(ScriptField::kPhysAddr, number);
     }
 
     struct Epoch {
@@ -423,8 +495,9 @@ private:
     std::vector<std::size_t> target_of_session_;  // by the session's index
     std::vector<std::string> target_names_;
     std::size_t target_width_ = 0;
-    std::vector<TaskState> tasks_;       // of each target
-    std::vector<PrintedEvent> printed_;  // by the event's id, from 1
+    std::vector<TaskState> tasks_;                                            // of each target
+    std::vector<PrintedEvent> printed_;                                       // by the event's id, from 1
+    std::map<std::pair<std::size_t, std::uint16_t>, SampleDetails> details_;  // by session and event
     std::size_t name_width_ = 0;
     std::vector<Epoch> epochs_;
     Epoch* epoch_ = nullptr;  // of the row

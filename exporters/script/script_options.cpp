@@ -10,19 +10,14 @@ namespace {
 
 constexpr std::uint32_t kTypeTracepoint = 2;  // perf_event_attr.type
 
-constexpr std::array<std::pair<std::string_view, ScriptField>, 13> kNames{{{"comm", ScriptField::kComm},
-                                                                           {"pid", ScriptField::kPid},
-                                                                           {"tid", ScriptField::kTid},
-                                                                           {"cpu", ScriptField::kCpu},
-                                                                           {"tod", ScriptField::kTod},
-                                                                           {"time", ScriptField::kTime},
-                                                                           {"period", ScriptField::kPeriod},
-                                                                           {"event", ScriptField::kEvent},
-                                                                           {"trace", ScriptField::kTrace},
-                                                                           {"ip", ScriptField::kIp},
-                                                                           {"sym", ScriptField::kSym},
-                                                                           {"symoff", ScriptField::kSymoff},
-                                                                           {"dso", ScriptField::kDso}}};
+constexpr std::array<std::pair<std::string_view, ScriptField>, 20> kNames{
+    {{"comm", ScriptField::kComm},       {"pid", ScriptField::kPid},           {"tid", ScriptField::kTid},
+     {"cpu", ScriptField::kCpu},         {"tod", ScriptField::kTod},           {"time", ScriptField::kTime},
+     {"period", ScriptField::kPeriod},   {"event", ScriptField::kEvent},       {"trace", ScriptField::kTrace},
+     {"addr", ScriptField::kAddr},       {"data_src", ScriptField::kDataSrc},  {"weight", ScriptField::kWeight},
+     {"ip", ScriptField::kIp},           {"sym", ScriptField::kSym},           {"symoff", ScriptField::kSymoff},
+     {"dso", ScriptField::kDso},         {"iregs", ScriptField::kIregs},       {"uregs", ScriptField::kUregs},
+     {"brstack", ScriptField::kBrstack}, {"phys_addr", ScriptField::kPhysAddr}}};
 
 // Fields that only perf script has, with the reason.
 struct RefusedField {
@@ -31,21 +26,15 @@ struct RefusedField {
 };
 constexpr std::string_view kNotRecorded = "isn't recorded";
 constexpr std::string_view kInPerf = "is printed by perf script alone (perfleet export --to perf.data)";
-constexpr std::array kRefused{RefusedField{"addr", kNotRecorded},
-                              RefusedField{"phys_addr", kNotRecorded},
-                              RefusedField{"data_page_size", kNotRecorded},
-                              RefusedField{"code_page_size", kNotRecorded},
-                              RefusedField{"iregs", kNotRecorded},
-                              RefusedField{"uregs", kNotRecorded},
-                              RefusedField{"brstack", kNotRecorded},
-                              RefusedField{"brstacksym", kNotRecorded},
-                              RefusedField{"brstackoff", kNotRecorded},
-                              RefusedField{"brstackinsn", kNotRecorded},
-                              RefusedField{"brstackinsnlen", kNotRecorded},
-                              RefusedField{"weight", kNotRecorded},
-                              RefusedField{"ins_lat", kNotRecorded},
-                              RefusedField{"retire_lat", kNotRecorded},
-                              RefusedField{"cgroup", kNotRecorded},
+constexpr std::array kRefused{RefusedField{"data_page_size", kInPerf},
+                              RefusedField{"code_page_size", kInPerf},
+                              RefusedField{"brstacksym", kInPerf},
+                              RefusedField{"brstackoff", kInPerf},
+                              RefusedField{"brstackinsn", kInPerf},
+                              RefusedField{"brstackinsnlen", kInPerf},
+                              RefusedField{"ins_lat", kInPerf},
+                              RefusedField{"retire_lat", kInPerf},
+                              RefusedField{"cgroup", kInPerf},
                               RefusedField{"flags", kNotRecorded},
                               RefusedField{"callindent", kNotRecorded},
                               RefusedField{"synth", kNotRecorded},
@@ -64,7 +53,7 @@ constexpr std::array kRefused{RefusedField{"addr", kNotRecorded},
 std::string names() {
     std::string text;
     for (const auto& [name, field] : kNames) {
-        text += (text.empty() ? "" : ",") + std::string{name};
+        text += (text.empty() ? "" : ", ") + std::string{name};
     }
     return text;
 }
@@ -102,6 +91,10 @@ Result<Done> read_fields(const std::string& text, ScriptOptions& options) {
 }
 
 }  // namespace
+
+std::string_view field_name(ScriptField field) {
+    return std::find_if(kNames.begin(), kNames.end(), [&](const auto& known) { return known.second == field; })->first;
+}
 
 ScriptFields ScriptOptions::fields_of(const ExportedEvent& event, bool has_tracepoint_chains) const {
     const bool is_tracepoint = event.type == kTypeTracepoint;

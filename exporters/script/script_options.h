@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/option/option.h"
@@ -20,11 +21,21 @@ enum class ScriptField : std::uint8_t {
     kPeriod,
     kEvent,
     kTrace,
+    kAddr,
+    kDataSrc,
+    kWeight,
     kIp,
     kSym,
     kSymoff,
-    kDso
+    kDso,
+    kIregs,
+    kUregs,
+    kBrstack,
+    kPhysAddr
 };
+
+// As -F spells it.
+[[nodiscard]] std::string_view field_name(ScriptField field);
 
 class ScriptFields {
 public:

@@ -24,8 +24,14 @@ constexpr std::array kSizeUnits{
     std::pair<char, std::uint64_t>{'k', 1ULL << 10}, std::pair<char, std::uint64_t>{'m', 1ULL << 20},
     std::pair<char, std::uint64_t>{'g', 1ULL << 30}, std::pair<char, std::uint64_t>{'t', 1ULL << 40}};
 
-// Kinds that a rule can name as an event; definitions and tasks follow all events.
-constexpr auto kEventKinds = kinds_with<&KindTraits::is_measured>();
+// Kinds that a rule can name as an event; definitions and tasks follow all events, details their samples.
+constexpr auto kEventKinds = [] {
+    constexpr auto kMeasured = kinds_with<&KindTraits::is_measured>();
+    std::array<Kind, kMeasured.size() - 1> kinds{};
+    std::copy_if(kMeasured.begin(), kMeasured.end(), kinds.begin(),
+                 [](Kind kind) { return kind != Kind::kDetailedSample; });
+    return kinds;
+}();
 
 // "30d" in seconds, "20g" in bytes, by these units; nothing for an unknown unit, no number, or more than `max`.
 template <class Integer, std::size_t kUnits>

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/perf/build_id.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
@@ -64,6 +65,10 @@ public:
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::string_view build_id() const { return build_id_; }  // raw bytes, empty when it has none
+    // Whether it is the file that was recorded with this build-id. Both empty: yes.
+    [[nodiscard]] bool has_build_id(std::string_view recorded) const {
+        return perf::is_same_build_id(build_id_, recorded);
+    }
     // The identity of its content if it has no build-id (schemas/host/content_hash.h); empty if it can't be read, or
     // isn't a file.
     [[nodiscard]] std::string content_hash() const;

@@ -203,7 +203,7 @@ private:
         }
         const bool is_of = has_flag(image, image_flags::kContentHash)
                                ? (*file)->build_id().empty() && (*file)->content_hash() == image.build_id
-                               : (*file)->build_id() == image.build_id;
+                               : (*file)->has_build_id(image.build_id);
         return is_of ? std::move(file).value() : nullptr;
     }
 
@@ -263,7 +263,7 @@ private:
         paths.push_back(name.starts_with('/') ? paths_.symfs + name
                                               : debug_path.substr(0, debug_path.rfind('/') + 1) + name);
         for (const std::string& path : paths) {
-            if (auto file = ElfFile::open(path); file.ok() && (*file)->build_id() == build_id) {
+            if (auto file = ElfFile::open(path); file.ok() && (*file)->has_build_id(build_id)) {
                 return path;
             }
         }

@@ -368,7 +368,7 @@ private:
 
     static bool is_of(const ElfFile& file, const ImageDefinition& image) {
         return has(image, image_flags::kContentHash) ? file.build_id().empty() && file.content_hash() == image.build_id
-                                                     : file.build_id() == image.build_id;
+                                                     : file.has_build_id(image.build_id);
     }
 
     // Null if the file is missing or of another image; warns unless it is missing.
@@ -567,7 +567,10 @@ std::string Symbolizer::image_display_name(const ImageDefinition& image) {
         return "[unknown]";
     }
     if (is_run_time_function(image)) {
-        return is_interpreted(image) ? std::string{kInterpretedImage} : "[JIT]";
+        // perf names a BPF program's image by its function.
+        return is_interpreted(image)              ? std::string{kInterpretedImage}
+               : has(image, image_flags::kKernel) ? name
+                                                  : "[JIT]";
     }
     if (name.front() != '/' || name.starts_with("//")) {
         return name;

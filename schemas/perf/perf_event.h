@@ -31,6 +31,7 @@ enum class RecordType : std::uint32_t {
     kCgroup = 19,
     kTextPoke = 20,
     kAuxOutputHwId = 21,
+    kCallchainDeferred = 22,
     // perf.data only
     kHeaderAttr = 64,
     kHeaderEventType = 65,
@@ -88,6 +89,10 @@ inline constexpr std::uint64_t kCgroup = 1U << 21;
 inline constexpr std::uint64_t kDataPageSize = 1U << 22;
 inline constexpr std::uint64_t kCodePageSize = 1U << 23;
 inline constexpr std::uint64_t kWeightStruct = 1U << 24;
+
+// The fields behind RAW that rows of Kind::kDetailedSample have.
+inline constexpr std::uint64_t kDetails = kBranchStack | kRegsUser | kWeight | kDataSrc | kTransaction | kRegsIntr |
+                                          kPhysAddr | kCgroup | kDataPageSize | kCodePageSize | kWeightStruct;
 }  // namespace sample_type
 
 // Bits of perf_event_attr.read_format.
@@ -104,6 +109,7 @@ namespace context {
 inline constexpr std::uint64_t kHypervisor = static_cast<std::uint64_t>(-32);
 inline constexpr std::uint64_t kKernel = static_cast<std::uint64_t>(-128);
 inline constexpr std::uint64_t kUser = static_cast<std::uint64_t>(-512);
+inline constexpr std::uint64_t kUserDeferred = static_cast<std::uint64_t>(-640);  // a cookie follows
 inline constexpr std::uint64_t kMax = static_cast<std::uint64_t>(-4095);
 }  // namespace context
 

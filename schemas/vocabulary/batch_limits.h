@@ -11,7 +11,7 @@ namespace perfleet::limits {
 // -- a batch ----------------------------------------------------------------------------------------------------------
 inline constexpr std::uint32_t kBatchRowsMax = 16'384;       // rows of one series in one batch
 inline constexpr std::uint32_t kBatchSeriesMax = 64;         // series in one batch
-inline constexpr std::uint32_t kColumnsMax = 24;             // columns of one series
+inline constexpr std::uint32_t kColumnsMax = 32;             // columns of one series
 inline constexpr std::size_t kBatchSizeBytesMax = 4U << 20;  // the whole message
 inline constexpr std::uint64_t kBatchAgeNsMax = 2'000'000'000;
 inline constexpr std::uint32_t kCountsMax = 1'024;        // cumulative counts in one batch

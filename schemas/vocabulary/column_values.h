@@ -28,7 +28,8 @@ inline constexpr std::uint64_t kKernel = 1;  // frames run in the kernel
 inline constexpr std::uint64_t kFileOffset =
     2;  // kFrameOffset is an offset in the file (ELF); else from the image's start
 inline constexpr std::uint64_t kAnonymous = 4;  // memory without a file: JIT, heap, stack ("//anon", "[heap]");
-                                                // with a size: one function of JIT code, and its name
+                                                // with a size: one function of JIT code, and its name;
+                                                // with kKernel and kKernelModule: a BPF program
 inline constexpr std::uint64_t kVdso = 8;
 inline constexpr std::uint64_t kUnknown = 16;       // stands for "outside any mapping"; offset is 0
 inline constexpr std::uint64_t kKernelModule = 32;  // with kKernel: a module, offset from its start

@@ -67,6 +67,27 @@ enum class ColumnId : std::uint16_t {
     kCommand = 41,        // control: protocol::ControlCommand
     kEvent = 42,          // control: EventNumber; kNoEvent: all of the session's
     kRecordType = 43,     // record: perf::RecordType in the low 32 bits, its misc bits above
+
+    // Of detailed samples, as perf_event_open(2) describes them; in byte columns words of 64 bits, the lowest byte
+    // first.
+    kMisc = 44,             // perf_event_header.misc
+    kIp = 45,               // instruction pointer, which may differ from the call chain's leaf
+    kDataAddress = 46,      // what was accessed, or where a tracepoint or breakpoint says that something happened
+    kDataSource = 47,       // perf_mem_data_src: level, snoop, TLB …
+    kAccessCost = 48,       // perf's weight, mostly cycles; of WEIGHT_STRUCT its three parts
+    kPhysicalAddress = 49,  // of kDataAddress
+    kTransaction = 50,      // PERF_TXN_*
+    kCgroup = 51,           // id
+    kDataPageSize = 52,     // bytes
+    kCodePageSize = 53,     // bytes
+    kChainSize = 54,        // 0: the stack says it all
+    kChainBytes = 55,       // byte column: a call chain that stack nodes can't express, with context markers
+    kBranchesSize = 56,
+    kBranchesBytes = 57,  // byte column: number of branches, hw_idx if the event has it, the branches
+    kUserRegistersSize = 58,
+    kUserRegistersBytes = 59,  // byte column: ABI (0: there are none), the registers of the event's mask
+    kInterruptRegistersSize = 60,
+    kInterruptRegistersBytes = 61,
 };
 
 enum class ColumnShape : std::uint8_t {
@@ -148,6 +169,24 @@ inline constexpr auto kColumnTable = [] {
         integer(kCommand, "command", kU16),
         integer(kEvent, "event", kU16),
         integer(kRecordType, "record_type", (std::uint64_t{1} << 48) - 1),
+        integer(kMisc, "misc", kU16),
+        integer(kIp, "ip"),
+        integer(kDataAddress, "data_address"),
+        integer(kDataSource, "data_source"),
+        integer(kAccessCost, "access_cost"),
+        integer(kPhysicalAddress, "physical_address"),
+        integer(kTransaction, "transaction"),
+        integer(kCgroup, "cgroup"),
+        integer(kDataPageSize, "data_page_size"),
+        integer(kCodePageSize, "code_page_size"),
+        integer(kChainSize, "chain_size", limits::kRawBytesMax),
+        bytes(kChainBytes, "chain_bytes", kChainSize),
+        integer(kBranchesSize, "branches_size", limits::kRawBytesMax),
+        bytes(kBranchesBytes, "branches_bytes", kBranchesSize),
+        integer(kUserRegistersSize, "user_registers_size", limits::kRawBytesMax),
+        bytes(kUserRegistersBytes, "user_registers_bytes", kUserRegistersSize),
+        integer(kInterruptRegistersSize, "interrupt_registers_size", limits::kRawBytesMax),
+        bytes(kInterruptRegistersBytes, "interrupt_registers_bytes", kInterruptRegistersSize),
     };
 }();
 
@@ -163,7 +202,9 @@ enum class Kind : std::uint8_t {
     kImage = 9,
     kString = 10,
     kControl = 11,  // an operator's change of the session while it ran
-    kRecord = 12,   // of an imported recording: the part of a record that no other row has
+    kRecord = 12,   // of an imported recording: a record beside the samples that no other row has
+    // A sample or tracepoint, as its event says, with more than a call chain. Rows of one event may be of both kinds.
+    kDetailedSample = 13,
 };
 
 // The time for which a row holds. Queries leave out rows outside of their range of time accordingly.
@@ -216,6 +257,11 @@ inline constexpr auto kOfImage = rules(number(limits::kImagesMax - 1, 0), kImage
 inline constexpr auto kOfString = rules(number(limits::kStringsMax, 1), kNameSize, kNameBytes);
 inline constexpr auto kOfControl = rules(kTime, kCommand, kEvent, kValue);
 inline constexpr auto kOfRecord = rules(kTime, kCpu, kPid, kTid, kRecordType, kRawSize, kRawBytes);
+inline constexpr auto kOfDetailedSample =
+    rules(kTime, kCpu, kPid, kTid, kStack, kWeight, kValue, kRawSize, kRawBytes, kMisc, kIp, kDataAddress, kDataSource,
+          kAccessCost, kPhysicalAddress, kTransaction, kCgroup, kDataPageSize, kCodePageSize, kChainSize, kChainBytes,
+          kBranchesSize, kBranchesBytes, kUserRegistersSize, kUserRegistersBytes, kInterruptRegistersSize,
+          kInterruptRegistersBytes);
 
 }  // namespace kind_columns
 
@@ -269,6 +315,12 @@ inline constexpr std::array kKindTable{
     KindTraits{
         .kind = Kind::kControl, .name = "control", .columns = kind_columns::kOfControl, .holds = RowSpan::kFromThenOn},
     KindTraits{.kind = Kind::kRecord, .name = "record", .columns = kind_columns::kOfRecord},
+    KindTraits{.kind = Kind::kDetailedSample,
+               .name = "detailed_sample",
+               .columns = kind_columns::kOfDetailedSample,
+               .is_measured = true,
+               .needs_event = true,
+               .has_call_chain = true},
 };
 inline constexpr std::uint8_t kKindFirst = 1;
 inline constexpr std::uint8_t kKindLast = kKindTable.size() - 1;

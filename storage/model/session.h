@@ -59,6 +59,12 @@ struct SessionRecord {
         return number.value < events.size() ? &events[number.value] : nullptr;
     }
 
+    // Of samples and tracepoints with details: which of both they are, as their event says. Others: the series' own.
+    [[nodiscard]] Kind kind_of(Series series) const {
+        const EventRecord* const event = series.kind == Kind::kDetailedSample ? event_at(series.event) : nullptr;
+        return event != nullptr ? event->kind : series.kind;
+    }
+
     friend bool operator==(const SessionRecord&, const SessionRecord&) = default;
 };
 

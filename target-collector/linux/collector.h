@@ -19,6 +19,7 @@
 #include "target-collector/linux/link/gateway_choice.h"
 #include "target-collector/metrics/collector_counts.h"
 #include "target-collector/source/linux/event/call_chain_mode.h"
+#include "target-collector/source/linux/event/sampled_details.h"
 
 namespace perfleet {
 
@@ -37,6 +38,7 @@ struct CollectorOptions : GatewayChoice {
     std::uint64_t default_frequency_hz = 99;           // if neither is given; every tracepoint hit is taken
     CallChainMode call_chains = CallChainMode::kNone;  // -g, --call-graph
     std::uint32_t user_stack_bytes = kUserStackBytes;  // --call-graph dwarf: copied with each sample
+    SampledDetails details;                            // --user-regs, --intr-regs
     // --cpu-budget, in percent of one core; only with all_cpus. Empty: no limit.
     std::optional<double> cpu_budget_percent;
     bool has_off_cpu = false;          // --off-cpu

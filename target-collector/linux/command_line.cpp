@@ -1,18 +1,24 @@
 #include "target-collector/linux/command_line.h"
 
 #include <pwd.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <utility>
 #include <vector>
 
+#include "daemon/option/option.h"
 #include "daemon/option/program_options.h"
+#include "schemas/perf/perf_event.h"
+#include "schemas/perf/registers.h"
 #include "target-collector/linux/host/cpu_budget.h"
 #include "target-collector/linux/host/machine_state.h"
 #include "target-collector/linux/host/processor_pmu.h"
@@ -26,6 +32,8 @@
 
 namespace perfleet {
 namespace {
+
+namespace type = perf::sample_type;
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
@@ -207,6 +215,57 @@ void choose_jitter(const std::string& text, CollectorOptions& options) {
     options.jitter_seed = comma < text.size() ? std::optional{seed} : std::nullopt;
 }
 
+// As perf's -j. A kind's place is its bit.
+void choose_branches(const std::string& list, CollectorOptions& options) {
+    constexpr std::array<std::string_view, 19> kKinds{
+        "u",    "k",     "hv",      "any",  "any_call", "any_ret",   "ind_call",  "abort_tx", "in_tx", "no_tx",
+        "cond", "stack", "ind_jmp", "call", "no_flags", "no_cycles", "save_type", "hw_index", "priv"};
+    for (const std::string& word : split_list(list)) {
+        const auto found = std::find(kKinds.begin(), kKinds.end(), word);
+        if (found == kKinds.end()) {
+            std::string all;
+            for (const std::string_view name : kKinds) {
+                all += (all.empty() ? "" : ", ") + std::string{name};
+            }
+            throw CLI::ValidationError("-j", "'" + word + "' is no kind of branches; there are " + all);
+        }
+        options.details.branch_type |= std::uint64_t{1} << (found - kKinds.begin());
+    }
+    constexpr std::uint64_t kWhere = 7;
+    options.details.branch_type |= (options.details.branch_type & ~kWhere) == 0 ? std::uint64_t{8} : 0;  // any
+    options.details.fields |= type::kBranchStack;
+}
+
+// As perf: names with commas between, in any case.
+Result<std::uint64_t> registers_in(const std::string& list, const std::string& option) {
+    utsname system{};
+    ::uname(&system);
+    const std::string_view machine{system.machine};
+    const auto names = perf::registers_of(machine);
+    const std::uint64_t known = perf::sampled_registers_of(machine);
+    if (!list.empty() && known == 0) {
+        return Error{ErrorCode::kUnsupported, option + ": the registers of " + std::string{machine} + " aren't known"};
+    }
+    std::uint64_t mask = list == "all" ? known : 0;
+    for (const std::string& word : list.empty() || list == "all" ? std::vector<std::string>{} : split_list(list)) {
+        const auto found = std::find_if(names.begin(), names.end(), [&](std::string_view name) {
+            return std::equal(name.begin(), name.end(), word.begin(), word.end(), [](char a, char b) {
+                return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+            });
+        });
+        const std::uint64_t bit = found == names.end() ? 0 : known & std::uint64_t{1} << (found - names.begin());
+        if (bit == 0) {
+            std::string all;
+            for (std::size_t i = 0; i < names.size(); ++i) {
+                all += (known >> i & 1U) == 0 ? "" : (all.empty() ? "" : ", ") + std::string{names[i]};
+            }
+            return Error{ErrorCode::kUsage, option + ": '" + word + "' is no register of samples; there are " + all};
+        }
+        mask |= bit;
+    }
+    return mask;
+}
+
 // As perf's -m: a plain number counts pages, a size has a unit.
 std::uint32_t ring_pages_of(const std::string& text) {
     std::uint64_t value = 0;
@@ -267,6 +326,28 @@ void add_common_options(CLI::App& app, CommandLine& line) {
           "Record call chains: bpf (unwound in the kernel by the programs' unwind tables), dwarf[,SIZE] (by the same "
           "tables from a copy of SIZE bytes of the stack, 8192 by default), fp (by frame pointers), or auto: bpf, "
           "where it isn't possible dwarf for programs without frame pointers, else fp"},
+         {"-d", [&options] { options.details.fields |= type::kAddr | type::kDataSrc; },
+          "Record the address of data that a sample is about, where the event has one, such as page-faults"},
+         {"--phys-data", [&options] { options.details.fields |= type::kAddr | type::kPhysAddr; },
+          "Record the address of data as a physical one, too"},
+         {"--data-page-size", [&options] { options.details.fields |= type::kAddr | type::kDataPageSize; },
+          "Record the size of the page of data"},
+         {"--code-page-size", [&options] { options.details.fields |= type::kCodePageSize; },
+          "Record the size of the page of code"},
+         {"-W,--weight", [&options] { options.details.fields |= type::kWeight; },
+          "Record the hardware's weight of samples, such as the latency of a load"},
+         {"--transaction", [&options] { options.details.fields |= type::kTransaction; },
+          "Record the flags of transactions"},
+         {"-b,--branch-any", [&options] { choose_branches("any", options); },
+          "Record the latest branches with each sample, where the processor keeps them"},
+         {"-j,--branch-filter FILTER", [&options](const std::string& list) { choose_branches(list, options); },
+          "Only those of these kinds: any, any_call, any_ret, ind_call, call, cond, u, k … with commas"},
+         {"-I{all},--intr-regs{all}", line.interrupt_registers,
+          "Record the registers where a sample interrupted: all, or with commas those of a list: --intr-regs=ax,ip. "
+          "'perfleet script -F +iregs' prints them"},
+         {"--user-regs{all}", line.user_registers,
+          "Record the registers of the program, also where a sample interrupted the kernel: all, or a list. "
+          "'perfleet script -F +uregs' prints them"},
          {"--off-cpu", options.has_off_cpu,
           "Follow threads off the CPU, too, by BPF where it can be: time blocked (event offcpu-time), runnable but "
           "waiting for a CPU (runqueue-time), and who woke them (wakeup-time), by call chain; about a row for each "
@@ -352,6 +433,12 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
                   is_between(0.0, CpuBudget::kPercentMax), is_not_nan}});
 }
 
+Result<Done> choose_registers(CommandLine& line) {
+    line.options.details.interrupt_registers = PERFLEET_TRY(registers_in(line.interrupt_registers, "--intr-regs"));
+    line.options.details.user_registers = PERFLEET_TRY(registers_in(line.user_registers, "--user-regs"));
+    return Done{};
+}
+
 Result<Done> choose_what_is_profiled(CommandLine& line) {
     CollectorOptions& options = line.options;
     for (const std::string& list : line.cpu_lists) {
@@ -424,6 +511,7 @@ Result<std::optional<CommandLine>> finish_command_line(CommandLine line) {
     PERFLEET_TRY(add_labels(line));
     PERFLEET_TRY(choose_what_is_profiled(line));
     PERFLEET_TRY(choose_budget(line));
+    PERFLEET_TRY(choose_registers(line));
     if (line.lists_events) {
         std::fputs(list_events(try_named_events()).c_str(), stdout);
         return std::optional<CommandLine>{};

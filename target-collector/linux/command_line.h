@@ -33,6 +33,8 @@ struct CommandLine {
     std::vector<std::string> labels;
     bool has_machine_state = false;
     bool lists_events = false;
+    std::string interrupt_registers;  // as listed; empty: none
+    std::string user_registers;
     std::string switch_output;
     std::vector<std::string> cpu_lists;
     std::string user;

@@ -101,6 +101,8 @@ Result<std::vector<std::byte>> describe_session(const SessionDescription& sessio
     hello.labels = labels;
 
     std::vector<EventDescription> events;
+    std::vector<std::string> attrs;
+    attrs.reserve(source.events().events().size());
     for (const OpenEvent& open : source.events().events()) {
         EventDescription event;
         event.name = open.spec.name;
@@ -115,6 +117,11 @@ Result<std::vector<std::byte>> describe_session(const SessionDescription& sessio
         event.unit = open.spec.unit;
         event.format = open.spec.format;
         event.group = open.spec.group;
+        if (options.details.any()) {
+            const perf_event_attr attr = source.events().stored_attr(open);
+            attrs.emplace_back(reinterpret_cast<const char*>(&attr), sizeof(attr));
+            event.attr = attrs.back();
+        }
         events.push_back(event);
     }
     hello.events = events;

@@ -97,6 +97,7 @@ Result<SourceChoice> choose_source(const CollectorOptions& options, SessionId se
     source.events.sampling = {options.frequency_hz, options.period, options.default_frequency_hz};
     source.events.jitter = {options.jitter_percent, options.jitter_seed.value_or(session.low)};
     source.events.all_cpus = options.all_cpus;
+    source.events.details = options.details;
     source.events.all_user = options.all_user;
     source.events.all_kernel = options.all_kernel;
     source.events.cpus = options.cpus;
@@ -120,6 +121,7 @@ Result<Done> choose_chains(const CollectorOptions& options, PerfSourceOptions& s
         wish.mode = CallChainMode::kFramePointers;
     }
     wish.user_stack_bytes = options.user_stack_bytes;
+    wish.has_details = options.details.any();
     const bool skips_own = source.events.all_cpus && !options.include_self;
     wish.kernel_unwinder.own_pid = skips_own ? static_cast<std::uint32_t>(::getpid()) : 0;
     wish.image_reader = source.image_reader.get();

@@ -60,7 +60,7 @@ BatchBuilderCore::BatchBuilderCore(std::span<std::uint64_t> values, std::span<st
       slots_{tables.slots},
       views_{tables.views},
       column_views_{tables.column_views} {
-    PERFLEET_ASSERT(views_.size() == slots_.size() && column_views_.size() == slots_.size() * kKindColumnsMax);
+    PERFLEET_ASSERT(views_.size() == slots_.size() && column_views_.size() == slots_.size() * kColumnsPerSeries);
     PERFLEET_ASSERT(row_count_max > 0 && row_count_max <= limits::kBatchRowsMax);
     PERFLEET_ASSERT(values.size() > working_words(row_count_max) && values.size() < kNoChunk);
     values_ = values.first(values.size() - working_words(row_count_max));
@@ -94,7 +94,8 @@ bool BatchBuilderCore::charge(std::size_t size_bytes) {
 }
 
 bool BatchBuilderCore::add_slot(Series series) {
-    if (series_count_ == slots_.size()) {
+    const std::size_t column_count = columns_of(series.kind).size();
+    if (series_count_ == slots_.size() || column_count > column_views_.size() - column_view_count_) {
         return false;
     }
     Slot& slot = slots_[series_count_];
@@ -109,14 +110,13 @@ bool BatchBuilderCore::add_slot(Series series) {
         }
     }
     PERFLEET_ASSERT(slot.integer_column_count > 0);
-    PERFLEET_ASSERT(slot.integer_column_count + slot.byte_column_count <= kKindColumnsMax);
-    const std::size_t column_count = slot.integer_column_count + slot.byte_column_count;
     if (!charge(size_bytes_of(wire_layout::series_rows::kShape) + kWordBytes +
                 column_count * (size_bytes_of(wire_layout::column::kShape) + kColumnOverheadBytes)) ||
         !add_chunk(slot)) {
         return false;
     }
     ++series_count_;
+    column_view_count_ += column_count;
     return true;
 }
 
@@ -434,6 +434,7 @@ void BatchBuilderCore::clear() {
     series_count_ = 0;
     used_values_ = 0;
     used_bytes_ = 0;
+    column_view_count_ = 0;
     series_size_bytes_max_ = 0;
 }
 

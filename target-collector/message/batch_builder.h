@@ -29,12 +29,12 @@ private:
     struct Slot;
 
 public:
-    // At least the number of columns of every kind.
-    static constexpr std::size_t kKindColumnsMax = 16;
+    // Columns of a series for which tables have space, on average. A series with more uses the space of other series.
+    static constexpr std::size_t kColumnsPerSeries = 16;
     // Rows for which a series takes memory at once; fewer if memory is scarce and series are many.
     static constexpr std::uint32_t kChunkRows = 64;
 
-    // Memory for tables: one element of each span per series; of column_views kKindColumnsMax per series.
+    // Memory for tables: one element of each span per series; of column_views kColumnsPerSeries per series.
     struct TableViews {
         std::span<Slot> slots;
         std::span<SeriesView> views;
@@ -51,13 +51,14 @@ public:
     BatchBuilderCore(const BatchBuilderCore&) = delete;
     BatchBuilderCore& operator=(const BatchBuilderCore&) = delete;
 
-    // The highest number of any kind.
+    // The highest number of any kind but detailed samples, of which fewer fit into a batch.
     static constexpr std::uint32_t kIntegerColumnsMax = [] {
         std::ptrdiff_t most = 0;
         for (const KindTraits& kind : kKindTable) {
-            most = std::max(most, std::count_if(kind.columns.begin(), kind.columns.end(), [](const ColumnRule& rule) {
-                                return rule.shape == ColumnShape::kInteger;
-                            }));
+            const auto count = std::count_if(kind.columns.begin(), kind.columns.end(), [](const ColumnRule& rule) {
+                return rule.shape == ColumnShape::kInteger;
+            });
+            most = kind.kind == Kind::kDetailedSample ? most : std::max(most, count);
         }
         return static_cast<std::uint32_t>(most);
     }();
@@ -110,7 +111,7 @@ private:
     static constexpr std::uint32_t kNoChunk = 0xffff'ffff;
     static constexpr std::uint32_t kNoSlot = 0xffff'ffff;
     static constexpr std::size_t kRecentSlots = 16;
-    static constexpr std::size_t kByteColumnsMax = 2;
+    static constexpr std::size_t kByteColumnsMax = 5;
 
     // One column, gathered; the order of a series' rows; what encoding needs.
     [[nodiscard]] static constexpr std::size_t working_words(std::uint32_t row_count_max) {
@@ -166,7 +167,7 @@ private:
     std::span<Slot> slots_;
     std::span<SeriesView> views_;  // while sealing
     std::span<ColumnView> column_views_;
-    std::size_t column_view_count_ = 0;
+    std::size_t column_view_count_ = 0;  // until sealing: of all series
 };
 
 template <std::size_t kSeries>
@@ -174,7 +175,7 @@ struct BatchBuilderCore::Tables {
     static_assert(kSeries <= limits::kBatchSeriesMax);
     std::array<Slot, kSeries> slots{};
     std::array<SeriesView, kSeries> views{};
-    std::array<ColumnView, kSeries * kKindColumnsMax> column_views{};
+    std::array<ColumnView, kSeries * kColumnsPerSeries> column_views{};
 
     [[nodiscard]] TableViews all(std::uint32_t chunk_rows = kChunkRows) {
         return {slots, views, column_views, chunk_rows};

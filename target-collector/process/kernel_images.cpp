@@ -162,6 +162,30 @@ std::map<std::string, std::string> read_module_symbols(std::string_view kallsyms
     return texts;
 }
 
+Image kernel_function(std::string_view name, std::uint64_t address, std::uint64_t size_bytes) {
+    return {std::string{name.substr(0, limits::kStringSizeBytesMax)},
+            image_flags::kKernel | image_flags::kKernelModule | image_flags::kAnonymous,
+            address,
+            size_bytes,
+            {}};
+}
+
+std::vector<Image> read_kernel_functions(std::string_view kallsyms) {
+    std::vector<Image> functions;
+    while (!kallsyms.empty() && functions.size() < KernelImages::kFunctionsMax) {
+        const auto symbol = parse_kallsyms_line(take_part(kallsyms, '\n'));
+        if (symbol && symbol->module == "bpf" && is_code(symbol->type) && symbol->address != 0) {
+            functions.push_back(kernel_function(symbol->name, symbol->address, kKernelFunctionSizeBytesMax));
+        }
+    }
+    std::stable_sort(functions.begin(), functions.end(),
+                     [](const Image& a, const Image& b) { return a.address < b.address; });
+    for (std::size_t i = 0; i + 1 < functions.size(); ++i) {
+        functions[i].size = std::min(functions[i].size, functions[i + 1].address - functions[i].address);
+    }
+    return functions;
+}
+
 ImageContentId KernelImages::own_content() { return content_of_notes("/sys/kernel/notes"); }
 
 KernelImages KernelImages::read() {
@@ -182,6 +206,11 @@ KernelImages KernelImages::read() {
              0,
              std::move(symbols[module.name])});
     }
+    for (Image& function : read_kernel_functions(kallsyms)) {
+        images.modules_.push_back({std::move(function), 0, {}});
+    }
+    std::sort(images.modules_.begin(), images.modules_.end(),
+              [](const Module& a, const Module& b) { return a.image.address < b.image.address; });
     return images;
 }
 
@@ -195,6 +224,27 @@ KernelImages KernelImages::of(Image kernel, std::vector<Image> modules) {
         images.modules_.push_back({std::move(module), 0, {}});
     }
     return images;
+}
+
+void KernelImages::put_function(Image function, ImageTable& table) {
+    remove_function(function.address);
+    const auto count = std::count_if(modules_.begin(), modules_.end(), [](const Module& module) {
+        return (module.image.flags & image_flags::kAnonymous) != 0;
+    });
+    if (function.size == 0 || static_cast<std::size_t>(count) >= kFunctionsMax) {
+        return;
+    }
+    const auto behind = std::partition_point(modules_.begin(), modules_.end(), [&](const Module& module) {
+        return module.image.address <= function.address;
+    });
+    const ImageIndex index = table.intern(function).value_or(kernel_index_);
+    modules_.insert(behind, {std::move(function), index, {}});
+}
+
+void KernelImages::remove_function(std::uint64_t address) {
+    std::erase_if(modules_, [&](const Module& module) {
+        return module.image.address == address && (module.image.flags & image_flags::kAnonymous) != 0;
+    });
 }
 
 void KernelImages::intern(ImageTable& table) {

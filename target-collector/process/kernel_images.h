@@ -45,9 +45,16 @@ struct KernelModule {
 [[nodiscard]] std::map<std::string, std::string> read_module_symbols(std::string_view kallsyms,
                                                                      const std::vector<KernelModule>& modules);
 
+// Functions that were made at run time, which kallsyms lists behind those of modules: BPF programs, images of their
+// own. Their sizes aren't known: each reaches to the next one, at most kKernelFunctionSizeBytesMax.
+inline constexpr std::uint64_t kKernelFunctionSizeBytesMax = 64U << 10U;
+[[nodiscard]] std::vector<Image> read_kernel_functions(std::string_view kallsyms);
+[[nodiscard]] Image kernel_function(std::string_view name, std::uint64_t address, std::uint64_t size_bytes);
+
 // Attributes kernel addresses to images.
 class KernelImages {
 public:
+    static constexpr std::size_t kFunctionsMax = 4'096;  // those that come later have no names
     // A kernel of which nothing is known. read() uses /proc/kallsyms, /proc/modules, /sys/kernel/notes and
     // /sys/module/*/notes.
     KernelImages() = default;
@@ -72,6 +79,10 @@ public:
     // The kernel's text: start, and size if known.
     [[nodiscard]] const Image& kernel() const { return kernel_; }
     [[nodiscard]] bool addresses_hidden() const { return kernel_.address == 0; }
+
+    // A function that was made or removed while the kernel runs.
+    void put_function(Image function, ImageTable& table);
+    void remove_function(std::uint64_t address);
 
     // Adds its images to the table; to be repeated after a sweep that removed them.
     void intern(ImageTable& table);

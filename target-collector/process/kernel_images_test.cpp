@@ -95,6 +95,45 @@ TEST(KernelImages, KnowsTheRunningKernel) {
     EXPECT_FALSE(kernel.find(image.address - 1).has_value());
 }
 
+TEST(KernelFunctions, ReachToTheNextOneOrALimit) {
+    const std::vector<Image> functions = read_kernel_functions(
+        "ffffffffc0002000 t bpf_prog_second\t[bpf]\nffffffffc0001f00 t bpf_prog_first\t[bpf]\n"
+        "ffffffffc0009000 t of_a_module\t[ext4]\n0000000000000000 t bpf_prog_hidden\t[bpf]\n"
+        "ffffffffc0001f80 d data\t[bpf]\n");
+    ASSERT_EQ(functions.size(), 2U);
+    EXPECT_EQ(functions[0].name, "bpf_prog_first");
+    EXPECT_EQ(functions[0].size, 0x100U);
+    EXPECT_EQ(functions[1].address, 0xffff'ffff'c000'2000U);
+    EXPECT_EQ(functions[1].size, kKernelFunctionSizeBytesMax);
+}
+
+TEST(KernelFunctions, AreThereBetweenTheirRecords) {
+    constexpr std::uint64_t kStart = 0xffff'ffff'c000'0000;
+    ImageTable table;
+    KernelImages kernel =
+        KernelImages::of({"[kernel.kallsyms]", image_flags::kKernel, kStart - 0x100000, 0x1000, {}}, {});
+    kernel.intern(table);
+    const auto name_at = [&](std::uint64_t address) {
+        const auto place = kernel.find(address);
+        return place ? table.at(place->image).name + "+" + std::to_string(place->offset) : std::string{};
+    };
+    kernel.put_function(kernel_function("later", kStart + 0x100, 0x80), table);
+    kernel.put_function(kernel_function("earlier", kStart, 0x100), table);
+    EXPECT_EQ(name_at(kStart + 0xff), "earlier+255");
+    EXPECT_EQ(name_at(kStart + 0x100), "later+0");
+    EXPECT_EQ(name_at(kStart + 0x180), "");
+    kernel.put_function(kernel_function("in its place", kStart, 0x10), table);
+    EXPECT_EQ(name_at(kStart + 0xf), "in its place+15");
+    EXPECT_EQ(name_at(kStart + 0x10), "");
+    kernel.remove_function(kStart);
+    EXPECT_EQ(name_at(kStart), "");
+    for (std::uint64_t i = 0; i < KernelImages::kFunctionsMax + 10; ++i) {
+        kernel.put_function(kernel_function("one of many", kStart + 0x1000 + i * 0x10, 0x10), table);
+    }
+    EXPECT_EQ(name_at(kStart + 0x1000), "one of many+0");
+    EXPECT_EQ(name_at(kStart + 0x1000 + (KernelImages::kFunctionsMax + 5) * 0x10), "");
+}
+
 TEST(StackResolver, KeepsFramesOutsideAnyMappingOfAnotherMachineByTheirAddress) {
     constexpr std::uint64_t kText = 0xffff'ffff'8000'0000;
     KernelImages kernel = KernelImages::of({"[kernel.kallsyms]", image_flags::kKernel, kText, 0x1000, {}}, {});

@@ -97,6 +97,23 @@ TEST(ProcessTable, ExecForgetsMappings) {
     EXPECT_NE(table.find(1)->mappings->find(3), nullptr);
 }
 
+// As node does to have its text in large pages. Memory elsewhere is JIT code, also where a library was.
+TEST(ProcessTable, MemoryInPlaceOfTheProgramsCodeIsThatCode) {
+    ProcessTable table;
+    table.name_thread(1, 1, "node");
+    table.add_mapping(1, mapping(50, 60, 500, 5));  // the program, in two parts
+    table.add_mapping(1, mapping(100, 200, 1'000, 5));
+    table.add_mapping(1, mapping(300, 400, 0, 6));  // a library
+    const Mapping text = table.as_program_text(1, mapping(120, 160, 0, 7));
+    EXPECT_EQ(text.image, 5U);
+    EXPECT_EQ(text.file_offset, 1'020U);
+    EXPECT_EQ(table.as_program_text(1, mapping(310, 320, 0, 7)).image, 7U);
+    EXPECT_EQ(table.as_program_text(1, mapping(190, 210, 0, 7)).image, 7U);
+    EXPECT_EQ(table.as_program_text(2, mapping(120, 160, 0, 7)).image, 7U);
+    table.exec(1, 1, "other");
+    EXPECT_EQ(table.as_program_text(1, mapping(120, 160, 0, 7)).image, 7U);
+}
+
 TEST(ProcessTable, KeepsAProcessForItsLastSamples) {
     ProcessTable table;
     table.name_thread(1, 1, "a");

@@ -3,11 +3,14 @@
 #include <dirent.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <ctime>
 #include <map>
 
+#include "schemas/host/host_clock.h"
 #include "schemas/text/parse.h"
 #include "target-collector/process/small_file.h"
 
@@ -199,6 +202,17 @@ std::optional<ProcMapping> proc_mapping_at(std::uint32_t pid, std::uint64_t star
         }
     });
     return found;
+}
+
+std::optional<UtcNs> proc_start(std::uint32_t pid) {
+    const auto ticks = proc_start_ticks(pid);
+    if (!ticks) {
+        return std::nullopt;
+    }
+    const std::int64_t boot_ns =
+        static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME)) - static_cast<std::int64_t>(clock_ns(CLOCK_BOOTTIME));
+    const auto tick_ns = static_cast<std::uint64_t>(kNsPerSecond) / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    return UtcNs{boot_ns + static_cast<std::int64_t>(*ticks * tick_ns)};
 }
 
 }  // namespace perfleet

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/vocabulary/time.h"
+
 namespace perfleet {
 
 struct ProcThread {
@@ -39,6 +41,8 @@ struct ProcMapping {
 
 // Start of the process, in ticks (_SC_CLK_TCK) since boot.
 [[nodiscard]] std::optional<std::uint64_t> proc_start_ticks(std::uint32_t pid);
+// The same by the clock of today, which may have been set since.
+[[nodiscard]] std::optional<UtcNs> proc_start(std::uint32_t pid);
 
 // Start address of the program's code; empty without permission.
 [[nodiscard]] std::optional<std::uint64_t> proc_code_start(std::uint32_t pid);

@@ -128,6 +128,20 @@ void ProcessTable::add_mapping(std::uint32_t pid, const Mapping& mapping) {
     }
 }
 
+Mapping ProcessTable::as_program_text(std::uint32_t pid, const Mapping& memory) {
+    const Process* const process = find(pid);
+    const bool is_known = process != nullptr && process->code_start.end != 0;
+    const Mapping* const program = is_known ? process->mappings->find(process->code_start.start) : nullptr;
+    const Mapping* const replaced = program != nullptr ? process->mappings->find(memory.start) : nullptr;
+    if (replaced == nullptr || replaced->image != program->image || memory.end > replaced->end) {
+        return memory;
+    }
+    Mapping text = memory;
+    text.image = replaced->image;
+    text.file_offset = replaced->file_offset + (memory.start - replaced->start);
+    return text;
+}
+
 void ProcessTable::set_mappings(std::uint32_t pid, MappingList mappings, const CodeStart& code_start) {
     if (Process* const process = find_or_add(pid)) {
         process->code_start = code_start;

@@ -63,6 +63,9 @@ public:
     void exec(std::uint32_t pid, std::uint32_t tid, std::string_view name);
     void exit(std::uint32_t pid, std::uint32_t tid, std::uint64_t time);
     void add_mapping(std::uint32_t pid, const Mapping& mapping);
+    // Of memory without a file: where it replaces code of the process's own program, as node does to have its text in
+    // large pages, it has that code's file. Other mappings come back as they are.
+    [[nodiscard]] Mapping as_program_text(std::uint32_t pid, const Mapping& memory);
     void set_mappings(std::uint32_t pid, MappingList mappings, const CodeStart& code_start = {});
 
     // Ends threads and processes for which `is_gone` is true now and was true at the previous call: records of their

@@ -162,6 +162,18 @@ std::optional<TaskRecord> read_task(const RecordBytes& record, const RecordLayou
     return if_whole(cursor, task);
 }
 
+std::optional<KernelSymbolRecord> read_kernel_symbol(const RecordBytes& record, const RecordLayout& layout) {
+    constexpr std::uint16_t kUnregister = 1;
+    ByteCursor cursor = cursor_of(record, layout);
+    KernelSymbolRecord symbol;
+    symbol.address = cursor.u64();
+    symbol.size = cursor.u32();
+    cursor.skip(sizeof(std::uint16_t));  // its type
+    symbol.is_removed = (cursor.u16() & kUnregister) != 0;
+    symbol.name = last_text(cursor);
+    return if_whole(cursor, symbol);
+}
+
 std::optional<CgroupRecord> read_cgroup(const RecordBytes& record, const RecordLayout& layout) {
     ByteCursor cursor = cursor_of(record, layout);
     CgroupRecord cgroup;

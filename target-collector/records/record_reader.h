@@ -54,6 +54,14 @@ struct TaskRecord {  // FORK and EXIT
     std::uint32_t parent_tid = 0;
 };
 
+// Kernel code that was made or removed at run time: a BPF program, a probe's copied instructions.
+struct KernelSymbolRecord {
+    std::uint64_t address = 0;
+    std::uint32_t size = 0;
+    bool is_removed = false;
+    std::string_view name;
+};
+
 // A cgroup that was made.
 struct CgroupRecord {
     std::uint64_t id = 0;
@@ -76,6 +84,8 @@ struct LostRecord {  // LOST and LOST_SAMPLES
 [[nodiscard]] std::optional<MapRecord> read_map(const RecordBytes& record, const RecordLayout& layout);
 [[nodiscard]] std::optional<CommRecord> read_comm(const RecordBytes& record, const RecordLayout& layout);
 [[nodiscard]] std::optional<TaskRecord> read_task(const RecordBytes& record, const RecordLayout& layout);
+[[nodiscard]] std::optional<KernelSymbolRecord> read_kernel_symbol(const RecordBytes& record,
+                                                                   const RecordLayout& layout);
 [[nodiscard]] std::optional<CgroupRecord> read_cgroup(const RecordBytes& record, const RecordLayout& layout);
 [[nodiscard]] std::optional<LostRecord> read_lost(const RecordBytes& record, const RecordLayout& layout);
 [[nodiscard]] std::optional<std::uint64_t> read_throttle_id(const RecordBytes& record, const RecordLayout& layout);

@@ -126,7 +126,7 @@ TEST(RecordReader, ReadsTheUsersRegistersAndStack) {
     EXPECT_EQ(sample->stack[0], std::byte{0xaa});
     EXPECT_FALSE(sample->is_stack_cut);
     EXPECT_FALSE(sample->is_32_bit);
-    EXPECT_EQ(sample->tail.size(), 4U);  // without the copy
+    EXPECT_EQ(sample->user_registers.size(), 4U);
     const auto full = sample_with_stack(2, 16);
     EXPECT_TRUE(read_sample(reader, full, kStack)->is_stack_cut);
     EXPECT_TRUE(read_sample(reader, sample_with_stack(1, 16), kStack)->is_32_bit);

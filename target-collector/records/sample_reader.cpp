@@ -22,6 +22,7 @@ public:
         : reader_{reader},
           layout_{layout},
           cursor_{record.bytes.subspan(std::min(record.bytes.size(), sizeof(perf::RecordHeader))), layout.is_foreign} {
+        sample_.misc = record.misc;
         sample_.is_kernel = (record.misc & perf::misc::kCpumodeMask) == perf::misc::kKernel;
     }
 
@@ -84,60 +85,62 @@ private:
         sample_.values = reader_.values_;
     }
 
-    // Everything behind RAW, word by word in this machine's order.
+    // Everything behind RAW.
     void read_tail() {
-        reader_.tail_.clear();
+        const auto word_of = [this](std::uint64_t field, std::uint64_t& word) {
+            word = layout_.has(field) ? cursor_.u64() : 0;
+        };
         if (layout_.has(type::kBranchStack)) {
-            const std::uint64_t count = tail_word();
-            const std::uint64_t entry_words = (layout_.branch_sample_type & kBranchStackHasCounters) != 0 ? 4 : 3;
-            tail_words((layout_.branch_sample_type & kBranchStackHasIndex) != 0 ? 1 : 0);
-            tail_words(count > cursor_.rest().size() ? ~0ULL : count * entry_words);
+            read_branches();
         }
         if (layout_.has(type::kRegsUser)) {
-            read_user_registers();
+            read_registers(layout_.sample_regs_user, reader_.user_registers_);
+            constexpr std::uint64_t kAbi32 = 1;
+            sample_.user_registers = reader_.user_registers_;
+            sample_.registers = sample_.user_registers.subspan(1);
+            sample_.registers_mask = layout_.sample_regs_user;
+            sample_.is_32_bit = sample_.user_registers.front() == kAbi32;
         }
         if (layout_.has(type::kStackUser)) {
+            sample_.has_stack_copy = true;
             read_stack();
         }
-        tail_words(layout_.has(type::kWeight | type::kWeightStruct) ? 1 : 0);
-        tail_words_of(type::kDataSrc | type::kTransaction);
+        word_of(type::kWeight | type::kWeightStruct, sample_.access_cost);
+        word_of(type::kDataSrc, sample_.data_source);
+        word_of(type::kTransaction, sample_.transaction);
         if (layout_.has(type::kRegsIntr)) {
-            const std::uint64_t abi = tail_word();
-            tail_words(abi == 0 ? 0 : static_cast<std::uint64_t>(std::popcount(layout_.sample_regs_intr)));
+            read_registers(layout_.sample_regs_intr, reader_.interrupt_registers_);
+            sample_.interrupt_registers = reader_.interrupt_registers_;
         }
-        tail_words_of(type::kPhysAddr);
-        if (layout_.has(type::kCgroup)) {
-            sample_.cgroup = tail_word();
-        }
-        tail_words_of(type::kDataPageSize | type::kCodePageSize);
+        word_of(type::kPhysAddr, sample_.physical_address);
+        word_of(type::kCgroup, sample_.cgroup);
+        word_of(type::kDataPageSize, sample_.data_page_size);
+        word_of(type::kCodePageSize, sample_.code_page_size);
         if (layout_.has(type::kAux)) {
             const std::uint64_t size = cursor_.u64();
             cursor_.skip(size);
         }
-        sample_.tail = reader_.tail_;
     }
 
-    std::uint64_t tail_word() { return reader_.tail_.emplace_back(cursor_.u64()); }
+    void read_branches() {
+        std::vector<std::uint64_t>& words = reader_.branches_;
+        words.assign(1, cursor_.u64());
+        const std::uint64_t entry_words = (layout_.branch_sample_type & kBranchStackHasCounters) != 0 ? 4 : 3;
+        const std::uint64_t index_words = (layout_.branch_sample_type & kBranchStackHasIndex) != 0 ? 1 : 0;
+        const std::uint64_t count = words.front() > cursor_.rest().size() ? ~0ULL : words.front() * entry_words;
+        read_words(count == ~0ULL ? count : index_words + count, words);
+        sample_.branches = words;
+    }
 
-    void tail_words(std::uint64_t count) {
+    void read_registers(std::uint64_t mask, std::vector<std::uint64_t>& words) {
+        words.assign(1, cursor_.u64());
+        read_words(words.front() == 0 ? 0 : static_cast<std::uint64_t>(std::popcount(mask)), words);
+    }
+
+    void read_words(std::uint64_t count, std::vector<std::uint64_t>& words) {
         for (std::uint64_t i = 0; i < count && !cursor_.failed(); ++i) {
-            (void)tail_word();
+            words.push_back(cursor_.u64());
         }
-    }
-
-    void tail_words_of(std::uint64_t fields) {
-        tail_words(static_cast<std::uint64_t>(std::popcount(layout_.sample_type & fields)));
-    }
-
-    void read_user_registers() {
-        constexpr std::uint64_t kAbi32 = 1;
-        const std::uint64_t abi = tail_word();
-        reader_.registers_.clear();
-        for (int i = 0; abi != 0 && i < std::popcount(layout_.sample_regs_user); ++i) {
-            reader_.registers_.push_back(tail_word());
-        }
-        sample_.is_32_bit = abi == kAbi32;
-        sample_.registers = reader_.registers_;
     }
 
     void read_stack() {

@@ -100,7 +100,7 @@ class Run:
             samples = [row for row in samples if row["command"] in names]
         self.weight = sum(row["self"] for row in rows)
         self.samples = sum(row["self"] for row in samples)
-        losses = [row for row in ask("losses") if row["kind"] in ("sample", "tracepoint") and row["event"] == self.event]
+        losses = [row for row in ask("losses") if row["kind"] in ("sample", "tracepoint", "detailed_sample") and row["event"] == self.event]
         self.lost = sum(row.get(reason) or 0 for row in losses for reason in LOST)
         self.below = sum(row.get("below_period") or 0 for row in losses)
         self.losses = {k: v for row in losses for k, v in row.items() if isinstance(v, int) and v and k not in ("produced", "stored")}

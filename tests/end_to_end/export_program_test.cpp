@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -51,12 +52,14 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
-// Without the comment lines, which hold the path and the file's size.
+// Without the comment lines, which hold the path and the file's size, and without the name beside a process id, which
+// is that of its last program in the whole file.
 std::string rows_of(const std::string& report) {
+    static const std::regex name_of_process{"( [0-9]+):[^ ]* *"};
     std::string rows;
     for (const std::string& line : lines_of(report)) {
         if (!line.empty() && line.front() != '#') {
-            rows += line + "\n";
+            rows += std::regex_replace(line, name_of_process, "$1 ") + "\n";
         }
     }
     return rows;
@@ -217,6 +220,65 @@ TEST_F(ExportProgram, ScriptPrintsWhatPerfScriptPrints) {
     const Finished remote = run({program_path("perfleet"), "script", "--gateway", field_of(*ready, "query")});
     EXPECT_EQ(remote.ending.status, 0) << remote.error_output;
     EXPECT_EQ(remote.output, whole);
+}
+
+// Registers, recorded here and by perf, and other details of samples that come from perf alone.
+TEST_F(ExportProgram, ScriptPrintsDetailsAsPerfScriptDoes) {
+    const std::string work = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; ls / >/dev/null";
+    perfleet({"record", "-q", "-e", "cpu-clock,page-faults", "-F", "4999", "-g", "-I", "--user-regs=sp,r12"},
+             {"--", "sh", "-c", work});
+    const auto script = [&](const std::string& fields, const std::string& form) {
+        const Finished finished =
+            run({program_path("perfleet"), "script", "--data", folder_ / "data", "-G", "--format", form, "-F", fields});
+        EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
+        return finished.output;
+    };
+    const auto expect_as_perf = [&](const std::string& fields) {
+        SCOPED_TRACE(fields);
+        perfleet({"export", "--to", "perf.data", "--force", "-o", folder_ / "perf.data"});
+        const std::string expected = perf("script -i perf.data -G -F " + fields);
+        EXPECT_GT(lines_of(expected).size(), 20U);
+        EXPECT_EQ(script(fields, "text"), expected);
+        return expected;
+    };
+    const std::string registers = expect_as_perf("comm,tid,time,event,iregs,uregs");
+    EXPECT_NE(registers.find(" ABI:2    AX:0x"), std::string::npos) << registers.substr(0, 1'000);
+    (void)expect_as_perf("tid,time,ip");
+    std::size_t user_count = 0;
+    for (const std::string& line : lines_of(script("ip,iregs,uregs", "json"))) {
+        const auto row = nlohmann::json::parse(line);
+        EXPECT_EQ(row["iregs"].size(), 21U) << line;
+        user_count += row["ip"] == row["iregs"]["IP"] && row["uregs"]["SP"] == row["iregs"]["SP"] ? 1 : 0;
+    }
+    EXPECT_GT(user_count, 20U) << "samples of the program itself";
+    EXPECT_EQ(run({program_path("perfleet"), "script", "--data", folder_ / "data", "-F", "addr"}).ending.status, 2);
+
+    for (const auto& [options, fields] : std::vector<std::pair<std::string, std::string>>{
+             {"-W -d --phys-data -e cpu-clock -F 4999", "tid,time,addr,weight,phys_addr"},
+             {"-e cpu-clock -F 4999 -g --intr-regs=ip,sp --user-regs=ip,bx", "tid,time,event,iregs,uregs"}}) {
+        std::filesystem::remove_all(folder_ / "data");
+        if (std::system(("perf record -q -o '" + (folder_ / "in.data") + "' " + options + " -- sh -c '" + work + "'")
+                            .c_str()) != 0) {
+            continue;  // the machine has none
+        }
+        const Finished imported =
+            run({program_path("perfleet"), "import", folder_ / "in.data", "--data", folder_ / "data"});
+        ASSERT_EQ(imported.ending.status, 0) << imported.error_output;
+        EXPECT_EQ(expect_as_perf(fields), perf("script -i in.data -G -F " + fields));
+    }
+}
+
+TEST_F(ExportProgram, RegistersThatSamplesDontHaveAreRefused) {
+    const Finished finished = run({program_path("perfleet"), "record", "--data", folder_ / "data", "--intr-regs=ax,zz",
+                                   "--", "touch", folder_ / "ran"});
+    EXPECT_EQ(finished.ending.status, 2);
+    EXPECT_NE(finished.error_output.find("--intr-regs: 'zz' is no register of samples; there are "), std::string::npos)
+        << finished.error_output;
+    const Finished of_bpf = run({program_path("perfleet"), "record", "--data", folder_ / "data", "-I", "--call-graph",
+                                 "bpf", "--", "touch", folder_ / "ran"});
+    EXPECT_NE(of_bpf.ending.status, 0);
+    EXPECT_NE(of_bpf.error_output.find("samples are recorded with details"), std::string::npos) << of_bpf.error_output;
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "ran"));
 }
 
 TEST_F(ExportProgram, ScriptRefusesFieldsThatItDoesntHave) {

@@ -548,7 +548,8 @@ def script_prints_the_time_of_day(user):
 
 @step
 def script_refuses_fields_with_a_reason(user):
-    for field, reason in (("brstack", "isn't recorded"), ("+srcline", "perf script"), ("sw:comm", "--event")):
+    for field, reason in (("brstack", "perfleet record -b"), ("misc", "isn't recorded"), ("+srcline", "perf script"),
+                          ("sw:comm", "--event")):
         error = user.run(f"perfleet script -F {field}", status=2).err
         check(reason in error, error)
 
@@ -695,9 +696,11 @@ def perfs_options_work_or_are_refused_by_name(user):
                     "-v -R -T -B -N --all-cgroups --aio -r 1"):
         user.run(f"perfleet record -q {options} -- true")
     user.run("perfleet record -q -a -C 0 --duration 0.2 && perfleet record -q --uid 0 --duration 0.2")
-    for options in ("--switch-output", "--call-graph lbr", "--call-graph dwarf,1m", "-b"):
+    for options in ("--switch-output", "--call-graph lbr", "--call-graph dwarf,1m"):
         user.run(f"perfleet record -q {options} -- true", status=2)
-    for options in ("-d", "-s", "-W"):
+    branches = user.run("perfleet record -q -b -- true", status=None)
+    check(branches.status == 0 or "-b: " in branches.err, branches.err)
+    for options in ("-d", "-s", "-W", "-I", "--user-regs=sp"):
         result = user.run(f"perfleet record -q {options} -- true", status=None)
         check(result.status == 0 or (result.status == 2 and result.err.strip()), f"{options}: {result.err}")
         check("not expected" not in result.err, f"{options}: {result.err}")

@@ -187,10 +187,7 @@ TEST_F(OptionProgram, OptionsOfPerfAreTakenOrRefusedWithWhatToUseInstead) {
                                                     {{"--call-graph", "dwarf,x"}, "dwarf,16384"},
                                                     {{"--call-graph=lbr"}, "auto takes the best"},
                                                     {{"--call-graph", "up"}, "'up'"},
-                                                    {{"-b"}, "-g"},
-                                                    {{"-j", "any,u"}, "-g"},
-                                                    {{"-W"}, "aren't recorded"},
-                                                    {{"-d"}, "mem:"},
+                                                    {{"-j", "any,zz"}, "'zz'"},
                                                     {{"-n"}, "perfleet stat"},
                                                     {{"-k", "raw"}, "CLOCK_MONOTONIC"},
                                                     {{"-G", "x"}, "--uid"},
@@ -205,6 +202,10 @@ TEST_F(OptionProgram, OptionsOfPerfAreTakenOrRefusedWithWhatToUseInstead) {
         EXPECT_EQ(refused.ending.status, 2) << option.front();
         EXPECT_NE(refused.error_output.find(named), std::string::npos) << refused.error_output;
     }
+    const Finished branches = try_record({"-e", "cpu-clock", "-b"});
+    EXPECT_NE(branches.ending.status, 0);
+    EXPECT_NE(branches.error_output.find("-b: cpu-clock has no branch stacks here"), std::string::npos)
+        << branches.error_output;
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ TEST_F(RecordProgram, ShowsALineOnATerminalAndErasesIt) {
     EXPECT_NE(shown.find(" rows/s  0 lost  spool "), std::string::npos) << shown;
     EXPECT_LT(erased, shown.find('\n', line)) << shown;
     EXPECT_LE(erased - line, 80 + 3 + 2) << "beside the escape sequence and an ellipsis of three bytes: " << shown;
-    EXPECT_NE(shown.find("all acknowledged", erased), std::string::npos) << shown;
+    EXPECT_NE(shown.find("acknowledged;", erased), std::string::npos) << shown;
     // Not over what a command writes there, not where nobody wants to see it, not into a pipe.
     for (const std::string& other : {run_in_terminal(with({"--", "sleep", "1.2"}), 80).output,
                                      run_in_terminal(with({"-q", "-a", "--duration", "1.2"}), 80).output,

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "schemas/vocabulary/assert.h"
+#include "target-collector/process/perf_map.h"
 #include "target-collector/process/proc_reader.h"
 #include "target-collector/source/linux/event/cpu_list.h"
-#include "target-collector/source/linux/image/perf_map.h"
 #include "target-collector/source/linux/image/perf_map_file.h"
 #include "tests/fuzz/fuzz_input.h"
 

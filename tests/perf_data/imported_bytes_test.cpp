@@ -539,6 +539,117 @@ TEST_P(OtherOrder, FieldsWithoutColumnComeOutAsTheyWere) {
 
 INSTANTIATE_TEST_SUITE_P(Of, OtherOrder, testing::Bool());
 
+// The lines of `tree`, without percents: depth, symbol, image, total, self.
+std::string tree_of(const StoreReader& store) {
+    const auto tree = run_text_query("tree", {{"addresses", "true"}}, store, SymbolPaths{}, UtcNs{0});
+    std::string text = tree.ok() ? "" : tree.error().message;
+    for (const std::vector<AnswerValue>& row : tree.ok() ? tree->rows : std::vector<std::vector<AnswerValue>>{}) {
+        for (const AnswerValue& value : row) {
+            if (const auto* const name = std::get_if<std::string>(&value)) {
+                text += *name + " ";
+            } else if (const auto* const count = std::get_if<std::uint64_t>(&value)) {
+                text += std::to_string(*count) + " ";
+            }
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+// Several samples share a chain that the kernel recorded later; one never gets its own.
+TEST_F(ImportedBytes, CallChainsThatComeLaterAreJoinedToTheirSamples) {
+    const FileShape shape;
+    constexpr std::uint64_t kKernelAddress = 0xffff'ffff'8100'0000;
+    const auto sample = [&](std::uint64_t time, std::uint64_t cookie) {
+        Bytes bytes{false};
+        bytes.u64(77).u64(kKernelAddress).u32(5).u32(5).u64(time).u32(1).u32(0).u64(9);
+        bytes.u64(4).u64(perf::context::kKernel).u64(kKernelAddress).u64(perf::context::kUserDeferred).u64(cookie);
+        return record(shape, RecordType::kSample, perf::misc::kKernel, bytes.bytes());
+    };
+    const auto chain = [&](std::uint64_t time, std::uint64_t cookie) {
+        Bytes bytes{false};
+        bytes.u64(cookie).u64(3).u64(perf::context::kUser).u64(0x1010).u64(0x1020).raw(trailer(shape, time));
+        return record(shape, RecordType::kCallchainDeferred, perf::misc::kUser, bytes.bytes());
+    };
+    const auto session = imported_bytes(perf_file(shape, records(shape, 0) + sample(2'000, 7) + sample(2'001, 7) +
+                                                             sample(2'002, 8) + chain(2'003, 7) + chain(2'004, 6)));
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_EQ(session->sample_count, 3U);
+    ASSERT_EQ(session->warnings.size(), 1U);
+    EXPECT_EQ(session->warnings[0].find("1 samples have no call chain of the program"), 0U) << session->warnings[0];
+    const std::string tree = tree_of(*store_);
+    EXPECT_NE(tree.find("1 x+0x20 x 2 0 \n2 x+0x10 x 2 0 \n"), std::string::npos) << tree;
+    EXPECT_NE(tree.find("[truncated: deferred chain is missing]"), std::string::npos) << tree;
+}
+
+// BPF programs are named as long as they are there.
+TEST_F(ImportedBytes, KernelCodeThatWasMadeAtRunTimeHasItsName) {
+    const FileShape shape;
+    constexpr std::uint64_t kStart = 0xffff'ffff'c000'0000;
+    const auto symbol = [&](std::uint64_t time, std::uint64_t start, std::uint16_t flags, const std::string& name) {
+        Bytes bytes{false};
+        bytes.u64(start).u32(0x100).u16(1).u16(flags).text(name).raw(trailer(shape, time));
+        return record(shape, RecordType::kKsymbol, 0, bytes.bytes());
+    };
+    const auto sample = [&](std::uint64_t time, std::uint64_t address) {
+        Bytes bytes{false};
+        bytes.u64(77).u64(address).u32(5).u32(5).u64(time).u32(1).u32(0).u64(9);
+        bytes.u64(2).u64(perf::context::kKernel).u64(address);
+        return record(shape, RecordType::kSample, perf::misc::kKernel, bytes.bytes());
+    };
+    const auto session = imported_bytes(
+        perf_file(shape, records(shape, 0) + symbol(1'500, kStart, 0, "bpf_prog_first") +
+                             symbol(1'501, kStart + 0x100, 0, "bpf_prog_second") + sample(2'000, kStart + 0x10) +
+                             sample(2'001, kStart + 0x100) + sample(2'002, kStart + 0x200) +
+                             symbol(2'003, kStart, 1, "bpf_prog_first") + sample(2'004, kStart + 0x10) +
+                             symbol(2'005, kStart, 0, "bpf_prog_third") + sample(2'006, kStart + 0xff)));
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_EQ(session->warnings, std::vector<std::string>{});
+    const std::string tree = tree_of(*store_);
+    for (const char* const name : {"bpf_prog_first bpf_prog_first 1 1", "bpf_prog_second bpf_prog_second 1 1",
+                                   "bpf_prog_third bpf_prog_third 1 1"}) {
+        EXPECT_NE(tree.find(name), std::string::npos) << tree;
+    }
+    if (perf_is_here()) {
+        exported();
+        const std::string script = perf("script -F time,ip,sym -i perf.data").output;
+        EXPECT_EQ(script, perf("script -F time,ip,sym -i in.data").output);
+        EXPECT_EQ(count_of(script, "bpf_prog_second"), 1U) << script;
+    }
+}
+
+// As after a kill: the header's sizes are 0, and the last record isn't whole.
+TEST_F(ImportedBytes, ARecordingThatWasNeverFinishedComesInUpToItsLastWholeRecord) {
+    std::string bytes = perf_file({}, 100);
+    bytes.replace(48, 8, 8, '\0');
+    bytes[72] = '\x0c';  // features that were to follow
+    bytes.resize(bytes.size() - 20);
+    const auto session = imported_bytes(bytes);
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_EQ(session->sample_count, 100U);
+    ASSERT_EQ(session->warnings.size(), 1U);
+    EXPECT_EQ(session->warnings[0].find("the recording was never finished"), 0U) << session->warnings[0];
+}
+
+TEST_F(ImportedBytes, EventsOfOneNameStayApart) {
+    const FileShape shape{false, true, 112};
+    const std::string second = record(shape, RecordType::kHeaderAttr, 0, attr(shape) + Bytes{false}.u64(78).bytes());
+    std::string other = records(shape, 2);
+    for (std::size_t at = other.find(Bytes{false}.u64(77).bytes()); at != std::string::npos;
+         at = other.find(Bytes{false}.u64(77).bytes())) {
+        other[at] = 78;
+    }
+    const auto session = imported_bytes(perf_file(shape, second + records(shape, 3) + other));
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    ASSERT_EQ(session->warnings.size(), 1U);
+    EXPECT_EQ(session->warnings[0], "several events are named cpu-clock:HG: one of them is cpu-clock:HG#2 here");
+    for (const auto& [event, count] : {std::pair{"cpu-clock:HG", 3U}, {"cpu-clock:HG#2", 2U}}) {
+        const auto top = run_text_query("top", {{"by", "image"}, {"event", event}}, *store_, SymbolPaths{}, UtcNs{0});
+        ASSERT_TRUE(top.ok()) << top.error().message;
+        EXPECT_EQ(std::get<std::uint64_t>(top->rows[0][3]), count) << event;
+    }
+}
+
 TEST_F(ImportedBytes, OtherFilesAreRefusedByName) {
     const auto text = imported_bytes("PERFILE3 or something else");
     ASSERT_FALSE(text.ok());

@@ -335,8 +335,8 @@ private:
         std::vector<std::uint64_t> found;
         for (const Series& series : session.series) {
             const EventRecord* const event = session.record.event_at(series.event);
-            const bool is_event =
-                series.kind == Kind::kTracepoint && event != nullptr && event->name == options_.since_event;
+            const bool is_event = session.record.kind_of(series) == Kind::kTracepoint && event != nullptr &&
+                                  event->name == options_.since_event;
             is_event_found_ = is_event_found_ || is_event;
             RowCursor rows{scan_, session_index, series, kWanted};
             while (const RowBlock* const block = is_event ? rows.next() : nullptr) {

@@ -103,7 +103,7 @@ private:
     [[nodiscard]] std::string event_of_samples(const ScannedSession& session) const {
         for (const Series& series : session.series) {
             const EventRecord* const event = session.record.event_at(series.event);
-            if (series.kind == Kind::kSample && event != nullptr &&
+            if (session.record.kind_of(series) == Kind::kSample && event != nullptr &&
                 (options_.samples.empty() || event->name == options_.samples)) {
                 return event->name;
             }

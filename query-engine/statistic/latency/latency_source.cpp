@@ -159,7 +159,8 @@ Result<std::vector<ValueSource>> find_value_sources(const Scan& scan, std::uint6
         const ScannedSession& session = scan.sessions()[index];
         for (const Series& series : session.series) {
             const bool is_accumulated = series.kind == Kind::kLatency;
-            if ((!is_accumulated && series.kind != Kind::kTracepoint) || !scan.is_selected(index, series)) {
+            if ((!is_accumulated && session.record.kind_of(series) != Kind::kTracepoint) ||
+                !scan.is_selected(index, series)) {
                 continue;
             }
             ValueSource source;

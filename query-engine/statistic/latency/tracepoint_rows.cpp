@@ -16,7 +16,7 @@ namespace perfleet {
 
 bool is_tracepoint(const ScannedSession& session, Series series, const std::string& event) {
     const EventRecord* const record = session.record.event_at(series.event);
-    if (series.kind != Kind::kTracepoint || record == nullptr) {
+    if (record == nullptr || session.record.kind_of(series) != Kind::kTracepoint) {
         return false;
     }
     if (event.ends_with(kEntrySuffix)) {

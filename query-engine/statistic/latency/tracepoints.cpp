@@ -59,10 +59,10 @@ private:
     }
 
     [[nodiscard]] bool is_about(std::size_t index, Series series) const {
-        if (series.kind != Kind::kTracepoint) {
+        const ScannedSession& session = scan_.sessions()[index];
+        if (session.record.kind_of(series) != Kind::kTracepoint) {
             return false;
         }
-        const ScannedSession& session = scan_.sessions()[index];
         if (options_.events.empty()) {
             return scan_.is_selected(index, series);
         }
@@ -70,12 +70,21 @@ private:
                            [&](const std::string& event) { return is_tracepoint(session, series, event); });
     }
 
+    // Whether all rows of the series' event are of another kind: with details, or without.
+    [[nodiscard]] static bool has_rows_of_other_kind(const ScannedSession& session, Series series) {
+        const auto of_event = [&](Series other) {
+            return other.event == series.event && traits_of(other.kind).has_call_chain;
+        };
+        return std::find(session.series.begin(), session.series.end(), series) == session.series.end() &&
+               std::any_of(session.series.begin(), session.series.end(), of_event);
+    }
+
     Result<Done> add_session(std::size_t index) {
         const ScannedSession& session = scan_.sessions()[index];
         session_ = &session;
         bool has_any = false;
         for (const Series& series : scan_.ledger_series(index)) {
-            if (series.kind == Kind::kTracepoint) {
+            if (session.record.kind_of(series) == Kind::kTracepoint) {
                 warn_of_log(series);
             }
             if (!is_about(index, series)) {
@@ -83,6 +92,9 @@ private:
             }
             has_any = true;
             ledger_.add(index, series);
+            if (has_rows_of_other_kind(session, series)) {
+                continue;  // losses alone
+            }
             Result<Done> added = Done{};
             if (options_.view == TracepointView::kHits) {
                 added = add_hits(index, series);

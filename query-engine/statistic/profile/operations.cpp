@@ -205,7 +205,8 @@ Result<EventChoice> choose_operation_event(const Scan& scan, const SlowestOption
     const auto has_samples = [&](const EventChoice& choice) {
         return std::any_of(scan.sessions().begin(), scan.sessions().end(), [&](const ScannedSession& session) {
             const std::vector<Series> series = event_series(session, choice.name);
-            return std::any_of(series.begin(), series.end(), [](Series one) { return one.kind == Kind::kSample; });
+            return std::any_of(series.begin(), series.end(),
+                               [&](Series one) { return session.record.kind_of(one) == Kind::kSample; });
         });
     };
     if (scan.selection().event.has_value() && !choices.empty()) {

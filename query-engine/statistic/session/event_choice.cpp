@@ -18,8 +18,9 @@ constexpr std::size_t kSessionsNamedMax = 3;
 
 bool is_profile(const ScannedSession& session, Series series) {
     const auto is_stack = [](Series one) { return one.kind == Kind::kStack; };
-    return series.kind == Kind::kSample ||
-           (series.kind == Kind::kTracepoint &&
+    const Kind kind = session.record.kind_of(series);
+    return kind == Kind::kSample ||
+           (kind == Kind::kTracepoint &&
             (session.series.empty() || std::any_of(session.series.begin(), session.series.end(), is_stack)));
 }
 

@@ -17,6 +17,7 @@
 #include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/named_row.h"
 #include "target-collector/process/task_rows.h"
+#include "target-collector/records/sample_rows.h"
 #include "target-collector/source/linux/event/call_chain_mode.h"
 #include "target-collector/source/linux/process_scan.h"
 
@@ -352,20 +353,36 @@ void PerfSource::take_switch(const RecordBytes& record, std::uint32_t cpu) {
     }
 }
 
+// Until the next sweep a removed function's image stays in the table, unused.
+void PerfSource::take_kernel_symbol(const RecordBytes& record) {
+    const auto symbol = read_kernel_symbol(record, kCommonLayout);
+    if (!symbol) {
+        sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
+    } else if (kernel_.addresses_hidden()) {
+        return;
+    } else if (symbol->is_removed) {
+        kernel_.remove_function(symbol->address);
+    } else {
+        kernel_.put_function(kernel_function(symbol->name, symbol->address, symbol->size), images_);
+    }
+    stacks_.forget_stacks();
+}
+
 void PerfSource::append_sample(Series series, const SourceSample& sample, std::uint32_t cpu, StackNumber stack,
                                std::uint64_t weight) {
-    using enum ColumnId;
-    if (series.kind == Kind::kTracepoint) {
-        const auto row = row_of<Kind::kTracepoint>(column<kCpu>(cpu), column<kPid>(sample.pid),
-                                                   column<kTid>(sample.tid), column<kStack>(stack.value),
-                                                   column<kWeight>(weight), column<kRawSize>(sample.raw.size()));
-        const std::array bytes{sample.raw};
-        sink_->append({series, Ticks{sample.time}, row, bytes});
-    } else {
-        const auto row = row_of<Kind::kSample>(column<kCpu>(cpu), column<kPid>(sample.pid), column<kTid>(sample.tid),
-                                               column<kStack>(stack.value), column<kWeight>(weight));
-        sink_->append({series, Ticks{sample.time}, row});
+    // Of samples that the kernel took itself: not of those of BPF programs, nor of times off the CPU.
+    const SampledDetails& wanted = options_.events.details;
+    const bool has_details = wanted.any() && events_->events()[series.event.value].layout.has(sample_fields_of(wanted));
+    const SamplePlace place{Ticks{sample.time}, cpu, stack};
+    if (!has_details) {
+        append_sample_row(*sink_, series, sample, place, weight, std::nullopt);
+        return;
     }
+    SampleRecord wanted_sample = sample;
+    if (wanted.user_registers == 0) {
+        wanted_sample.user_registers = {};  // those for unwinding
+    }
+    append_sample_row(*sink_, series, wanted_sample, place, weight, RowDetails{});
 }
 
 void PerfSource::append_off_cpu(const SourceSample& sample, std::uint32_t cpu, StackNumber stack) {
@@ -441,6 +458,10 @@ void PerfSource::take_side_band(const RecordBytes& record) {
         } else {
             sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         }
+        return;
+    }
+    if (type == perf::RecordType::kKsymbol) {
+        take_kernel_symbol(record);
         return;
     }
     if (type == perf::RecordType::kComm) {
@@ -529,12 +550,13 @@ void PerfSource::take_map(const RecordBytes& record, const RecordTrailer& traile
     const auto image = finder_.find({map->pid, map->address, map->address + map->size, map->path, map->device_major,
                                      map->device_minor, map->inode, map->inode_generation, trailer.time});
     const bool has_file = !ImageFinder::is_without_file(map->path);
-    const Mapping mapping{map->address,
-                          map->address + map->size,
-                          has_file ? map->file_offset : 0,
-                          image.value_or(unknown_image_),
-                          map->protection,
-                          map->flags};
+    Mapping mapping{map->address,
+                    map->address + map->size,
+                    has_file ? map->file_offset : 0,
+                    image.value_or(unknown_image_),
+                    map->protection,
+                    map->flags};
+    mapping = has_file ? mapping : processes_.as_program_text(map->pid, mapping);
     processes_.add_mapping(map->pid, mapping);
     note_changed(map->pid);
     if (!can_go_on()) {

@@ -125,6 +125,7 @@ private:
     // From the kernel's switches: a thread leaves its CPU, with its stack, and returns.
     void take_leaving(const SourceSample& sample, StackNumber stack);
     void take_switch(const RecordBytes& record, std::uint32_t cpu);
+    void take_kernel_symbol(const RecordBytes& record);
     void append_sample(Series series, const SourceSample& sample, std::uint32_t cpu, StackNumber stack,
                        std::uint64_t weight);
     // Makes a sample for each other event of the group from its counts since the last sample.

@@ -10,9 +10,11 @@
 
 #include "schemas/host/host_clock.h"
 #include "schemas/perf/perf_event.h"
+#include "schemas/perf/registers.h"
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/kinds.h"
 #include "target-collector/process/small_file.h"
+#include "target-collector/source/linux/event/perf_attr.h"
 
 namespace perfleet {
 namespace {
@@ -83,9 +85,10 @@ StackNumber SampleStacks::stack_of(const SourceSample& sample, std::uint32_t eve
     }
     const std::span<const std::uint64_t> words =
         sample.is_unwound ? join_words(sample, sample.user_chain, static_cast<UnwindEnd>(sample.unwound_end))
-        : !sample.registers.empty() && process != nullptr ? unwound_words(sample, mappings, count)
-        : sample.callchain.size() >= leaf.size()          ? callchain_words(sample, event_index, count)
-                                                          : leaf;
+        : sample.has_stack_copy && !sample.registers.empty() && process != nullptr
+            ? unwound_words(sample, mappings, count)
+        : sample.callchain.size() >= leaf.size() ? callchain_words(sample, event_index, count)
+                                                 : leaf;
     const auto key = [&] {
         const bool has_code = process != nullptr && process->code != nullptr;
         return chains_.key_of({mappings.generation(), has_code ? process->code->generation() : 0}, words);
@@ -124,13 +127,15 @@ StackNumber SampleStacks::stack_of(const SourceSample& sample, std::uint32_t eve
 std::span<const std::uint64_t> SampleStacks::unwound_words(const SourceSample& sample, const MappingList& mappings,
                                                            const Count& count) {
     UnwindRegisters registers;
-    // In the order of register numbers: x29, lr, sp, pc; rbx, rbp, rsp, rip.
     constexpr bool kIsArm = kMachine == UnwindMachine::kAarch64;
-    registers.fp = kIsArm && sample.is_32_bit ? 0 : sample.registers[kIsArm ? 0 : 1];
-    registers.lr = kIsArm ? sample.registers[1] : 0;
-    registers.rbx = kIsArm ? std::nullopt : std::optional{sample.registers[0]};
-    registers.sp = sample.registers[2];
-    registers.pc = sample.registers[3];
+    const auto value_of = [&](UnwindRegister number) {
+        return perf::register_at(sample.registers, sample.registers_mask, static_cast<unsigned>(number));
+    };
+    registers.fp = kIsArm && sample.is_32_bit ? 0 : value_of(UnwindRegister::kFramePointer).value_or(0);
+    registers.lr = kIsArm ? value_of(UnwindRegister::kLinkOrRbx).value_or(0) : 0;
+    registers.rbx = kIsArm ? std::nullopt : value_of(UnwindRegister::kLinkOrRbx);
+    registers.sp = value_of(UnwindRegister::kStackPointer).value_or(0);
+    registers.pc = value_of(UnwindRegister::kInstructionPointer).value_or(0);
     if (sample.is_kernel && sample.stack.empty() && mappings.find(registers.pc) == nullptr) {
         unwound_.count = 0;  // in execve(): the old stack and mappings are gone
         unwound_.end = UnwindEnd::kOutermost;

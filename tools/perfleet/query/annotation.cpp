@@ -35,10 +35,10 @@ Result<std::unique_ptr<ElfFile>> open_file(const AnnotatedFunction& function, co
             why = file.error().code == ErrorCode::kNotFound ? why : file.error();
             continue;
         }
-        const std::string build_id = hex_of((*file)->build_id());
-        if (function.build_id.empty() || build_id == function.build_id) {
+        if (function.build_id.empty() || (*file)->has_build_id(bytes_of_hex(function.build_id).value_or(""))) {
             return file;
         }
+        const std::string build_id = hex_of((*file)->build_id());
         why = {ErrorCode::kNotFound, path + " is another build: its build-id is " +
                                          (build_id.empty() ? "not there" : build_id) + ", recorded was " +
                                          function.build_id};

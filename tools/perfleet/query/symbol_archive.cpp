@@ -19,14 +19,14 @@ namespace {
 std::string file_of(const ImageDefinition& image, const SymbolPaths& paths) {
     for (const std::string& path : symbol_files_of(image, paths)) {
         const auto file = ElfFile::open(path);
-        if (file.ok() && (*file)->build_id() == image.build_id && (*file)->find_section(".dynsym").has_value()) {
+        if (file.ok() && (*file)->has_build_id(image.build_id) && (*file)->find_section(".dynsym").has_value()) {
             return path;
         }
     }
     // Statically linked programs have no .dynsym.
     for (const std::string& path : symbol_files_of(image, paths)) {
         const auto file = ElfFile::open(path);
-        if (file.ok() && (*file)->build_id() == image.build_id) {
+        if (file.ok() && (*file)->has_build_id(image.build_id)) {
             return path;
         }
     }

@@ -165,7 +165,8 @@ Result<int> run_sizes(const InspectOptions& options) {
                    std::to_string(sizes->dictionary_node_count) + " in the dictionaries of partitions");
     }
     if (const std::uint64_t nodes = sizes->row_count(Kind::kStack); nodes != 0) {
-        print_note(ratio(sizes->row_count(Kind::kSample), nodes) + " samples for each stack node in the dictionaries");
+        const std::uint64_t samples = sizes->row_count(Kind::kSample) + sizes->row_count(Kind::kDetailedSample);
+        print_note(ratio(samples, nodes) + " samples for each stack node in the dictionaries");
     }
     return 0;
 }

@@ -73,7 +73,11 @@ Result<CallChainChoice> choose_call_chains(const CallChainWish& wish) {
     }
     DirectImageReader direct_reader;
     ImageReader& reader = wish.image_reader != nullptr ? *wish.image_reader : direct_reader;
-    auto unwinder = KernelUnwinder::open(wish.kernel_unwinder);
+    auto unwinder =
+        wish.has_details
+            ? Result<std::unique_ptr<KernelUnwinder>>{Error{
+                  ErrorCode::kUsage, "samples are recorded with details, which those of a BPF program don't have"}}
+            : KernelUnwinder::open(wish.kernel_unwinder);
     if (unwinder.ok()) {
         choice.kernel_unwinder = std::move(*unwinder);
         choice.user_stack_bytes = kRareUserStackBytes;

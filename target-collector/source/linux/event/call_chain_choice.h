@@ -25,6 +25,7 @@ struct CallChainWish {
     CallChainMode mode = CallChainMode::kNone;
     std::uint32_t user_stack_bytes = kUserStackBytes;  // of kDwarf
     KernelUnwinder::Options kernel_unwinder;
+    bool has_details = false;             // SampledDetails, which samples of BPF programs don't have
     std::vector<std::string> programs;    // sampled programs, as far as known; empty: any
     ImageReader* image_reader = nullptr;  // borrowed; null: programs are read in this process
 };

@@ -1,9 +1,11 @@
 #include "target-collector/source/linux/event/event_parser.h"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <utility>
 
+#include "schemas/text/numbered_name.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/source/linux/event/event_error.h"
 #include "target-collector/source/linux/event/event_modifier.h"
@@ -245,6 +247,11 @@ Result<std::vector<EventSpec>> parse_events(const std::vector<std::string>& list
         if (i < filters.size() && !filters[i].empty()) {
             PERFLEET_TRY(set_filter(filters[i], events, first));
         }
+    }
+    for (std::size_t i = 1; i < events.size(); ++i) {
+        std::string name = std::exchange(events[i].name, {});
+        events[i].name = numbered(std::move(name), std::span{events}.first(i),
+                                  [](const EventSpec& event) -> const std::string& { return event.name; });
     }
     return events;
 }

@@ -1,6 +1,5 @@
 #include "target-collector/source/linux/event/perf_attr.h"
 
-#include <asm/perf_regs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,13 +17,10 @@ namespace {
 constexpr std::uint64_t kSampleType = perf::sample_type::kIdentifier | perf::sample_type::kIp |
                                       perf::sample_type::kTid | perf::sample_type::kTime | perf::sample_type::kCpu;
 
-#if defined(__aarch64__)
-constexpr std::uint64_t kUserRegisters =
-    1ULL << PERF_REG_ARM64_X29 | 1ULL << PERF_REG_ARM64_LR | 1ULL << PERF_REG_ARM64_SP | 1ULL << PERF_REG_ARM64_PC;
-#else
-constexpr std::uint64_t kUserRegisters =
-    1ULL << PERF_REG_X86_BX | 1ULL << PERF_REG_X86_BP | 1ULL << PERF_REG_X86_SP | 1ULL << PERF_REG_X86_IP;
-#endif
+constexpr std::uint64_t bit_of(UnwindRegister number) { return 1ULL << static_cast<unsigned>(number); }
+constexpr std::uint64_t kUserRegisters = bit_of(UnwindRegister::kLinkOrRbx) | bit_of(UnwindRegister::kFramePointer) |
+                                         bit_of(UnwindRegister::kStackPointer) |
+                                         bit_of(UnwindRegister::kInstructionPointer);
 
 perf_event_attr base_attr(const AttrOptions& options) {
     perf_event_attr attr{};
@@ -69,7 +65,15 @@ PerfFeatures probe_perf_features() {
     attr.cgroup = 1;
     attr.sample_type |= perf::sample_type::kCgroup;
     features.cgroups = opens(attr);
+    attr = dummy_attr({});
+    attr.ksymbol = 1;
+    features.kernel_symbols = opens(attr);
     return features;
+}
+
+std::uint64_t sample_fields_of(const SampledDetails& details) {
+    return details.fields | (details.user_registers != 0 ? perf::sample_type::kRegsUser : 0) |
+           (details.interrupt_registers != 0 ? perf::sample_type::kRegsIntr : 0);
 }
 
 SamplingRate sampling_rate_of(const EventSpec& event, const SamplingChoice& choice) {
@@ -148,6 +152,12 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
             }
         }
     }
+    if (!event.takes_switches) {
+        attr.sample_type |= sample_fields_of(options.details);
+        attr.sample_regs_user |= options.details.user_registers;
+        attr.sample_regs_intr = options.details.interrupt_registers;
+        attr.branch_sample_type = options.details.branch_type;
+    }
     if (event.samples_group) {
         attr.sample_type |= perf::sample_type::kRead;
         attr.read_format |= PERF_FORMAT_GROUP;
@@ -159,8 +169,11 @@ perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate, 
 }
 
 RecordLayout layout_of(const perf_event_attr& attr) {
-    return {
-        .sample_type = attr.sample_type, .read_format = attr.read_format, .sample_regs_user = attr.sample_regs_user};
+    return {.sample_type = attr.sample_type,
+            .read_format = attr.read_format,
+            .branch_sample_type = attr.branch_sample_type,
+            .sample_regs_user = attr.sample_regs_user,
+            .sample_regs_intr = attr.sample_regs_intr};
 }
 
 bool can_unwind_in_kernel(const EventSpec& event, const SamplingRate& rate, const AttrOptions& options) {
@@ -208,6 +221,7 @@ perf_event_attr side_band_attr(const AttrOptions& options, const PerfFeatures& f
     attr.comm_exec = 1;
     attr.task = 1;
     attr.cgroup = features.cgroups ? 1 : 0;
+    attr.ksymbol = features.kernel_symbols ? 1 : 0;
     return attr;
 }
 

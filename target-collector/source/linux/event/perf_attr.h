@@ -9,6 +9,7 @@
 
 #include "target-collector/records/record_layout.h"
 #include "target-collector/source/linux/event/event_spec.h"
+#include "target-collector/source/linux/event/sampled_details.h"
 
 namespace perfleet {
 
@@ -17,6 +18,7 @@ struct PerfFeatures {
     bool lost_counts = false;  // PERF_FORMAT_LOST, Linux 6.0
     // A group of inherited events can be read at once, Linux 4.13.
     bool inherited_group_reads = false;
+    bool kernel_symbols = false;  // records of BPF programs that are loaded: Linux 5.1
     bool cgroups = false;  // cgroup ids in samples, and records of new cgroups: Linux 5.7 with CONFIG_CGROUP_PERF
 };
 [[nodiscard]] PerfFeatures probe_perf_features();
@@ -38,8 +40,27 @@ struct SamplingRate {
 // The event's own settings override those of the session.
 [[nodiscard]] SamplingRate sampling_rate_of(const EventSpec& event, const SamplingChoice& choice);
 
+// Those by which stacks are unwound, by perf's number: rbx, rbp, rsp and rip of x86-64; lr, x29, sp and pc of AArch64.
+enum class UnwindRegister : std::uint8_t {
+#if defined(__aarch64__)
+    kLinkOrRbx = 30,
+    kFramePointer = 29,
+    kStackPointer = 31,
+    kInstructionPointer = 32,
+#else
+    kLinkOrRbx = 1,
+    kFramePointer = 6,
+    kStackPointer = 7,
+    kInstructionPointer = 8,
+#endif
+};
+
+// The bits of perf_event_attr.sample_type.
+[[nodiscard]] std::uint64_t sample_fields_of(const SampledDetails& details);
+
 struct AttrOptions {
     bool callchain = false;
+    SampledDetails details = {};
     std::uint32_t user_stack_bytes = 0;  // for unwinding in this process; 0: the kernel follows frame pointers
     bool is_copy_rare = false;           // if a BPF program unwinds (can_unwind_in_kernel()); other events get no copy
     bool inherit = false;
@@ -47,9 +68,9 @@ struct AttrOptions {
     std::uint32_t ring_size_bytes = 0;  // the kernel wakes the reader when it is half full
 };
 
-// The fields of records. Samples: IDENTIFIER, IP, TID, TIME, CPU, then PERIOD, CALLCHAIN, RAW, REGS_USER, STACK_USER
-// and CGROUP if requested; other records end with TID, TIME, CPU, IDENTIFIER. User registers are those for unwinding:
-// rbx, rbp, rsp and rip of x86-64; x29, lr, sp and pc of AArch64.
+// The fields of records. Samples: IDENTIFIER, IP, TID, TIME, CPU, then PERIOD, CALLCHAIN, RAW, REGS_USER, STACK_USER,
+// CGROUP and details if requested; other records end with TID, TIME, CPU, IDENTIFIER. With copies of the stack user
+// registers are those for unwinding, too.
 [[nodiscard]] perf_event_attr sampling_attr(const EventSpec& event, const SamplingRate& rate,
                                             const AttrOptions& options, const PerfFeatures& features);
 

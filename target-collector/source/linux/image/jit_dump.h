@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "target-collector/source/linux/image/perf_map.h"
+#include "target-collector/process/perf_map.h"
 #include "target-collector/source/linux/image/process_file.h"
 
 namespace perfleet {

@@ -1,12 +1,9 @@
 #include "target-collector/source/linux/image/process_file.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <ctime>
 #include <utility>
 
-#include "schemas/host/host_clock.h"
 #include "target-collector/process/proc_reader.h"
 
 namespace perfleet {
@@ -14,19 +11,16 @@ namespace {
 
 constexpr std::int64_t kClockSlackS = 1;  // file times have the kernel's tick resolution
 
-std::int64_t seconds_of(clockid_t clock) { return static_cast<std::int64_t>(clock_ns(clock) / kNsPerSecond); }
-
 }  // namespace
 
 ProcessFile::ProcessFile(std::uint32_t pid, std::string_view path) {
     const auto uid = proc_uid(pid);
-    const auto ticks = proc_start_ticks(pid);
-    if (!uid || !ticks) {
+    const auto began = proc_start(pid);
+    if (!uid || !began) {
         return;
     }
     uid_ = *uid;
-    process_began_s_ = seconds_of(CLOCK_REALTIME) - seconds_of(CLOCK_BOOTTIME) +
-                       static_cast<std::int64_t>(*ticks / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+    process_began_s_ = began->value / kNsPerSecond;
     path_ = "/proc/" + std::to_string(pid) + "/root" + std::string{path};
 }
 

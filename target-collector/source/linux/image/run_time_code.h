@@ -13,10 +13,10 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/process/image_table.h"
+#include "target-collector/process/perf_map.h"
 #include "target-collector/process/process_table.h"
 #include "target-collector/process/stack_resolver.h"
 #include "target-collector/source/linux/image/jit_dump.h"
-#include "target-collector/source/linux/image/perf_map.h"
 #include "target-collector/source/linux/image/perf_map_file.h"
 
 namespace perfleet {

@@ -43,7 +43,7 @@ Result<Done> EventSet::probe_events(const LogText& log) {
             return permission_error("-e " + event.spec.name + " of process " +
                                     std::to_string(targets_.threads.front().tid));
         } else {
-            return open_error(event.spec, error);
+            return refused_details(event.spec, error).value_or(open_error(event.spec, error));
         }
     }
     dissolve_weak_groups(log);

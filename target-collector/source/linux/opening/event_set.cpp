@@ -150,6 +150,7 @@ Result<Done> EventSet::make_room_for_descriptors() const {
 AttrOptions EventSet::attr_options() const {
     AttrOptions attr;
     attr.callchain = options_.callchain;
+    attr.details = options_.details;
     attr.user_stack_bytes = options_.user_stack_bytes;
     attr.is_copy_rare = options_.kernel_unwinder != nullptr;
     attr.inherit = !options_.all_cpus;
@@ -159,6 +160,21 @@ AttrOptions EventSet::attr_options() const {
 
 perf_event_attr EventSet::attr_of(const OpenEvent& event) const {
     return sampling_attr(event.spec, event.rate, attr_options(), features_);
+}
+
+perf_event_attr EventSet::stored_attr(const OpenEvent& event) const {
+    namespace type = perf::sample_type;
+    perf_event_attr attr = attr_of(event);
+    // Events that aren't opened, of times off the CPU, have call chains alone.
+    constexpr std::uint64_t kOfLayout = type::kDetails | type::kAddr | type::kCallchain;
+    attr.sample_type = (attr.sample_type & ~kOfLayout) | (event.layout.sample_type & kOfLayout);
+    attr.sample_type &=
+        ~(type::kStackUser | type::kCgroup | (options_.details.user_registers == 0 ? type::kRegsUser : 0));
+    attr.sample_type |= type::kPeriod;  // each row has its own
+    attr.sample_stack_user = 0;
+    attr.sample_regs_user = options_.details.user_registers == 0 ? 0 : attr.sample_regs_user;
+    attr.exclude_callchain_user = 0;
+    return attr;
 }
 
 Result<Done> EventSet::map_rings(const LogText& log) {
@@ -213,6 +229,16 @@ Result<Done> EventSet::map_rings(const LogText& log) {
     return Done{};
 }
 
+std::optional<Error> EventSet::refused_details(const EventSpec& event, int error) const {
+    const bool is_refused = error == EOPNOTSUPP || error == EINVAL || error == ENOENT;
+    if (options_.details.branch_type == 0 || !is_refused) {
+        return std::nullopt;
+    }
+    return Error{ErrorCode::kUnsupported, "-b: " + event.name +
+                                              " has no branch stacks here: the processor keeps them for events of its "
+                                              "own PMU alone, such as cycles, and a guest has them if its host does"};
+}
+
 Error EventSet::opening_error(const Opening& opening, int error) const {
     if (error == EMFILE || error == ENFILE) {
         return descriptors_error(0);
@@ -222,6 +248,9 @@ Error EventSet::opening_error(const Opening& opening, int error) const {
         return is_permission(error) ? permission_error(what) : error_from_errno(error, what);
     }
     const EventSpec& spec = events_[opening.event_index].spec;
+    if (auto refused = refused_details(spec, error)) {
+        return std::move(*refused);
+    }
     return joins_group(opening.role) ? group_error(events_[leader_of(events_, opening.event_index)].spec, spec, error)
                                      : open_error(spec, error);
 }

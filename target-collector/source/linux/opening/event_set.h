@@ -69,6 +69,9 @@ public:
         return options_.kernel_unwinder != nullptr && options_.kernel_unwinder->meets_others();
     }
 
+    // By which readers know what the event's rows with details hold: registers that were asked for, no copied stacks.
+    [[nodiscard]] perf_event_attr stored_attr(const OpenEvent& event) const;
+
     // The series of the event's rows.
     [[nodiscard]] Series series_of(std::uint32_t event_index) const {
         return {events_[event_index].spec.row_kind(), EventNumber{static_cast<std::uint16_t>(event_index)}};
@@ -203,6 +206,8 @@ private:
     // Returns the descriptor; -1 if the thread has ended, which is no error.
     Result<int> open_one(std::span<const Opening> plan, std::uint32_t plan_index, const SampledThread& target,
                          std::uint32_t cpu_index, int group_fd);
+    // Why the event can't have the details that are wanted, if it is for that.
+    [[nodiscard]] std::optional<Error> refused_details(const EventSpec& event, int error) const;
     [[nodiscard]] Error opening_error(const Opening& opening, int error) const;
     // Connects its ring, its id, and its filter.
     Result<Done> connect(OpenFd& open) const;

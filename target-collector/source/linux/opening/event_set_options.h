@@ -9,6 +9,7 @@
 #include "target-collector/source/linux/bpf/off_cpu_tracer.h"
 #include "target-collector/source/linux/event/event_spec.h"
 #include "target-collector/source/linux/event/period_jitter.h"
+#include "target-collector/source/linux/event/sampled_details.h"
 
 namespace perfleet {
 
@@ -17,6 +18,7 @@ struct EventSetOptions {
     std::vector<EventSpec> probes;  // events whose rows programs write
     SamplingChoice sampling;
     bool callchain = false;
+    SampledDetails details = {};
     std::uint32_t user_stack_bytes = 0;           // AttrOptions
     KernelUnwinder* kernel_unwinder = nullptr;    // borrowed; null: no unwinding by BPF
     OffCpuTracer* off_cpu = nullptr;              // borrowed; null: no off-CPU time by BPF

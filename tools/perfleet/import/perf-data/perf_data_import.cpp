@@ -1,5 +1,7 @@
 #include "tools/perfleet/import/perf-data/perf_data_import.h"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -64,6 +66,16 @@ public:
         recording_ = std::make_unique<RecordedSession>(header_.is_foreign);
         if (!header_.is_pipe) {
             PERFLEET_TRY(recording_->read_sections(file_, header_));
+        }
+        if (header_.is_unfinished) {
+            utsname system{};
+            ::uname(&system);
+            recording_->is_unfinished = true;
+            recording_->architecture = system.machine;
+            recording_->warnings.emplace_back(
+                "the recording was never finished, as after a kill of perf record: all whole records are imported; "
+                "host, build-ids and formats of tracepoints aren't in the file (this machine's architecture is "
+                "assumed)");
         }
         const bool is_of_simpleperf =
             !header_.features.empty() && header_.features.back().first >= simpleperf::kFirstFeature;
@@ -134,7 +146,7 @@ private:
             }
             case static_cast<std::uint32_t>(RecordType::kHeaderTracingData): {
                 const std::uint64_t size = cursor.u32();
-                if (!cursor.rest().empty()) {  // older simpleperf versions have it inside the record
+                if (cursor.rest().size() >= sizeof(std::uint64_t)) {  // in the record: older simpleperf versions
                     return recording_->take_tracing_data(cursor.rest());
                 }
                 if (size > RecordedSession::kSectionSizeBytesMax) {
@@ -156,7 +168,7 @@ private:
         if (record.type == kAuxtrace) {
             source.skip_payload(cursor.u64());
         } else if (record.type == static_cast<std::uint32_t>(RecordType::kHeaderTracingData) &&
-                   body_of(record).size() == sizeof(std::uint32_t)) {
+                   body_of(record).size() <= sizeof(std::uint64_t)) {
             source.skip_payload((std::uint64_t{cursor.u32()} + 7) / 8 * 8);
         }
     }
@@ -246,10 +258,9 @@ private:
         SealedRows rows{*writer_};
         const EventFinder events{*recording_};
         const ClockPoint& start = writer_->record().start_point;
-        const UtcNs recorded_until = utc_at(start, std::max(recording_->last_ns, recording_->first_ns));
         SymbolPaths paths;
         paths.symfs = options_.symfs;
-        RecordReplay replay{*recording_, events, rows, recorded_until, std::move(paths)};
+        RecordReplay replay{*recording_, events, rows, start, std::move(paths)};
         StatReplay counters{events, replay, start.ticks.value};
         const std::int64_t now_max = options_.now.value + static_cast<std::int64_t>(kFileTimeStepNs);
         RecordOrder order;
@@ -359,6 +370,8 @@ private:
         if (replay.cut_stack_count() > 0) {
             imported_.warnings.push_back(cut_chains_warning(replay.cut_stack_count()));
         }
+        const std::vector<std::string> warnings = replay.warnings();
+        imported_.warnings.insert(imported_.warnings.end(), warnings.begin(), warnings.end());
         for (const std::string& damage : streams.damages()) {
             imported_.warnings.push_back(damage + "; what stands before it is imported");
         }

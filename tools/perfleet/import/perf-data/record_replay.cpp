@@ -3,19 +3,20 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
 #include <string_view>
 #include <utility>
 
 #include "schemas/columns/record_type.h"
 #include "schemas/perf/mappings_at_exec.h"
 #include "schemas/perf/perf_event.h"
-#include "schemas/perf/sample_rest.h"
+#include "schemas/perf/recorded_chain.h"
+#include "schemas/perf/registers.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/named_row.h"
 #include "target-collector/process/image_finder.h"
+#include "target-collector/records/byte_cursor.h"
 
 namespace perfleet {
 namespace {
@@ -26,6 +27,7 @@ constexpr std::uint64_t kExitedKeptNs = 5'000'000'000;  // for the last samples 
 constexpr std::uint32_t kCachedChainsMax = 1U << 18U;
 constexpr std::uint32_t kStackNodesMax = limits::kStackNodesMax;
 constexpr std::uint32_t kKernelPid = 0xffff'ffff;
+constexpr std::string_view kMissingChainName = "[truncated: deferred chain is missing]";
 constexpr std::size_t kGroupCountsMax = 1U << 16U;
 
 // For each architecture, the bits in sample_regs_user of the registers that unwinding needs.
@@ -39,15 +41,6 @@ std::optional<UnwindMachine> machine_of(std::string_view architecture) {
     return architecture == "x86_64"    ? std::optional{UnwindMachine::kX86_64}
            : architecture == "aarch64" ? std::optional{UnwindMachine::kAarch64}
                                        : std::nullopt;
-}
-
-// Empty: the register wasn't recorded.
-std::optional<std::uint64_t> register_at(const SampleRecord& sample, std::uint64_t mask, unsigned bit) {
-    if (bit >= 64 || (mask >> bit & 1U) == 0) {
-        return std::nullopt;
-    }
-    const auto at = static_cast<std::size_t>(std::popcount(mask & ((std::uint64_t{1} << bit) - 1)));
-    return at < sample.registers.size() ? std::optional{sample.registers[at]} : std::nullopt;
 }
 
 // The context of an address outside a call chain.
@@ -86,14 +79,10 @@ bool is_said_by_frames(std::span<const std::uint64_t> words, const KernelImages&
     return frame_count > 0 && frame_count <= limits::kCallChainDepthMax;
 }
 
-std::string_view chars_of(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-// Bits of perf_event_attr.sample_type that neither a column nor SampleRest keeps. READ counts are in the weights of
-// rows; copied stacks are unwound.
+// Bits of perf_event_attr.sample_type that no column keeps. READ counts are in the weights of rows; copied stacks are
+// unwound.
 constexpr std::uint64_t kFieldsNotKept =
-    ~(perf::kTailFields | perf::sample_type::kIp | perf::sample_type::kTid | perf::sample_type::kTime |
+    ~(perf::sample_type::kDetails | perf::sample_type::kIp | perf::sample_type::kTid | perf::sample_type::kTime |
       perf::sample_type::kAddr | perf::sample_type::kRead | perf::sample_type::kCallchain | perf::sample_type::kId |
       perf::sample_type::kCpu | perf::sample_type::kPeriod | perf::sample_type::kStreamId | perf::sample_type::kRaw |
       perf::sample_type::kIdentifier);
@@ -133,12 +122,16 @@ std::string_view record_name(std::uint32_t type) {
 }  // namespace
 
 RecordReplay::RecordReplay(const RecordedSession& recording, const EventFinder& events, SealedRows& rows,
-                           UtcNs recorded_until, SymbolPaths paths)
+                           const ClockPoint& start, SymbolPaths paths)
     : recording_{recording},
       events_{events},
       rows_{rows},
       kept_{rows},
-      images_{table_, recording, recorded_until, std::move(paths)},
+      start_{start},
+      images_{table_, recording, utc_at(start, std::max(recording.last_ns, recording.first_ns)), std::move(paths)},
+      code_{table_,
+            images_.is_own_host() && !recording.is_unfinished,
+            {utc_at(start, recording.first_ns), utc_at(start, std::max(recording.last_ns, recording.first_ns))}},
       chains_{kCachedChainsMax},
       machine_{machine_of(recording.architecture)},
       unwinder_{machine_.value_or(UnwindMachine::kX86_64),
@@ -206,7 +199,7 @@ void RecordReplay::count_malformed() {
 
 // -- samples ----------------------------------------------------------------------------------------------------------
 
-void RecordReplay::take_sample(const RecordBytes& record) {
+void RecordReplay::take_sample(const RecordBytes& record, const DeferredChain& deferred) {
     const auto event_index = events_.event_of(record);
     if (!event_index) {
         count_malformed();
@@ -214,10 +207,29 @@ void RecordReplay::take_sample(const RecordBytes& record) {
     }
     EventState& state = states_[*event_index];
     const RecordedEvent& event = recording_.events[*event_index];
-    const auto sample = reader_.read(record, event);
-    if (!sample || sample->raw.size() > limits::kRawBytesMax) {
+    auto sample = reader_.read(record, event);
+    if (!sample || sample->raw.size() > limits::kRawBytesMax || sample->values.size() > states_.size()) {
         rows_.count_lost(state.series, CountName::kLostMalformed, 1);
         return;
+    }
+    const auto cookie = DeferredChains::cookie_of(sample->callchain);
+    // Counts of READ can't wait: later samples count from them.
+    if (cookie && !deferred && sample->values.empty()) {
+        deferred_.hold(record, sample->tid, *cookie);
+        while (deferred_.is_full()) {
+            complete(deferred_.take_oldest(), {});
+        }
+        return;
+    }
+    is_chain_missing_ = cookie && (!deferred || deferred->empty());
+    missing_chain_count_ += is_chain_missing_ ? 1 : 0;
+    if (cookie) {
+        deferred_words_.assign(sample->callchain.begin(), sample->callchain.end() - 2);
+        if (!is_chain_missing_) {
+            deferred_words_.push_back(perf::context::kUser);
+            deferred_words_.insert(deferred_words_.end(), deferred->begin(), deferred->end());
+        }
+        sample->callchain = deferred_words_;
     }
     ++sample_count_;
     ++state.sample_count;
@@ -226,10 +238,11 @@ void RecordReplay::take_sample(const RecordBytes& record) {
     if (rows_.epoch_is_over()) {
         definitions_.begin_epoch(Ticks{time_});
     }
-    const StackNumber stack = stack_of(record, *sample, event, state.series);
-    keep_rest(record, *sample, event, state.series.event);
+    const StackNumber stack = stack_of(record, *sample, state.series);
+    const std::optional<RowDetails> details = details_of(record, *sample, event);
+    const SamplePlace place{Ticks{sample->time != 0 ? sample->time : time_}, sample->cpu, stack};
     if (sample->values.empty()) {
-        append_sample(state, *sample, stack, sample->period);
+        append_sample_row(rows_, state.series, *sample, place, sample->period, details);
         return;
     }
     // Each event's count since the last sample with its READ value.
@@ -241,78 +254,72 @@ void RecordReplay::take_sample(const RecordBytes& record) {
         }
         const std::uint64_t before = std::exchange(group_counts_[value.id], value.value);
         if (value.value > before) {
-            append_sample(states_[*index], *sample, stack, value.value - before);
+            append_sample_row(rows_, states_[*index].series, *sample, place, value.value - before, details);
         }
     }
 }
 
-void RecordReplay::append_sample(EventState& state, const SampleRecord& sample, StackNumber stack,
-                                 std::uint64_t weight) {
-    const std::uint64_t time = sample.time != 0 ? sample.time : time_;
-    if (state.series.kind == Kind::kTracepoint) {
-        const auto integers = row_of<Kind::kTracepoint>(column<kCpu>(sample.cpu), column<kPid>(sample.pid),
-                                                        column<kTid>(sample.tid), column<kStack>(stack.value),
-                                                        column<kWeight>(weight), column<kRawSize>(sample.raw.size()));
-        const std::array bytes{sample.raw};
-        rows_.append({state.series, Ticks{time}, integers, bytes});
-    } else {
-        const auto integers =
-            row_of<Kind::kSample>(column<kCpu>(sample.cpu), column<kPid>(sample.pid), column<kTid>(sample.tid),
-                                  column<kStack>(stack.value), column<kWeight>(weight));
-        rows_.append({state.series, Ticks{time}, integers});
+void RecordReplay::take_deferred_chain(const RecordBytes& record, const RecordLayout& layout, std::uint32_t tid) {
+    ByteCursor cursor{record_body(record, layout), layout.is_foreign};
+    const std::uint64_t cookie = cursor.u64();
+    const std::uint64_t count = cursor.u64();
+    if (cursor.failed() || count > cursor.rest().size() / sizeof(std::uint64_t)) {
+        count_malformed();
+        return;
+    }
+    std::vector<std::uint64_t> chain(static_cast<std::size_t>(count));
+    for (std::uint64_t& address : chain) {
+        address = cursor.u64();
+    }
+    std::erase_if(chain, [](std::uint64_t word) { return word >= perf::context::kMax; });
+    complete(deferred_.take(tid, cookie), chain);
+}
+
+void RecordReplay::complete(const std::vector<DeferredChains::Sample>& samples, std::span<const std::uint64_t> chain) {
+    for (const DeferredChains::Sample& sample : samples) {
+        take_sample(sample.record(), chain);
     }
 }
 
-void RecordReplay::keep_rest(const RecordBytes& record, const SampleRecord& sample, const RecordedEvent& event,
-                             EventNumber number) {
-    namespace part = perf::sample_parts;
+std::optional<RowDetails> RecordReplay::details_of(const RecordBytes& record, const SampleRecord& sample,
+                                                   const RecordedEvent& event) const {
     namespace type = perf::sample_type;
     const bool is_chain_kept = event.has(type::kCallchain) && !is_unwound_ &&
+                               sample.callchain.size_bytes() <= limits::kRawBytesMax &&
                                (sample.callchain.empty() || !is_said_by_frames(words_, images_.kernel()));
     const bool is_leaf_first = words_.size() > 1 && words_[1] == sample.ip;
-    perf::SampleRest rest;
-    rest.parts |= is_chain_kept ? part::kChain : 0;
-    rest.parts |= event.has(type::kIp) && (is_chain_kept || !is_leaf_first) ? part::kIp : 0;
-    rest.parts |= event.has(type::kAddr) ? part::kAddress : 0;
-    rest.ip = sample.ip;
-    rest.address = sample.address;
-    rest.chain = is_chain_kept ? chars_of(std::as_bytes(sample.callchain)) : std::string_view{};
-    rest.raw = event.format.empty() && event.type != perf::kTypeTracepoint ? chars_of(sample.raw) : std::string_view{};
-    rest.tail = chars_of(std::as_bytes(sample.tail));
     const auto mode = is_in_kernel(context_of(record.misc, sample.ip), sample.ip, images_.kernel())
                           ? perf::misc::kKernel
                           : perf::misc::kUser;
-    if (rest.parts == 0 && rest.raw.empty() && rest.tail.empty() && (record.misc & perf::misc::kCpumodeMask) == mode) {
-        return;
+    RowDetails details;
+    if (event.format.empty() && event.type != perf::kTypeTracepoint) {
+        details.raw = sample.raw;
     }
-    const Series series{Kind::kRecord, number};
-    const std::size_t size = perf::encoded_size_bytes(rest);
-    if (size > rest_.size()) {
-        rows_.count_lost(series, CountName::kLostMalformed, 1);
-        return;
+    if (is_chain_kept) {
+        details.chain = sample.callchain.empty() ? std::span{&perf::kNoFrames, 1} : sample.callchain;
     }
-    perf::encode_sample_rest(rest, rest_);
-    const std::uint64_t time = sample.time != 0 ? sample.time : time_;
-    const auto integers = record_row({sample.cpu, sample.pid, sample.tid}, type_and_misc(record), size);
-    const std::array bytes{std::span<const std::byte>{rest_}.first(size)};
-    rows_.append({series, Ticks{time}, integers, bytes});
+    const bool has_any = event.has(type::kDetails | type::kAddr) || !details.raw.empty() || is_chain_kept ||
+                         (event.has(type::kIp) && !is_leaf_first) || (record.misc & perf::misc::kCpumodeMask) != mode;
+    return has_any ? std::optional{details} : std::nullopt;
 }
 
-StackNumber RecordReplay::stack_of(const RecordBytes& record, const SampleRecord& sample, const RecordedEvent& event,
-                                   Series series) {
+StackNumber RecordReplay::stack_of(const RecordBytes& record, const SampleRecord& sample, Series series) {
     Process* const process = processes_.find(sample.pid);
     static const MappingList kNoMappings;
     const MappingList& mappings = process != nullptr ? *process->mappings : kNoMappings;
-    const auto words = words_of(record, sample, event, mappings, series);
-    const auto key = chains_.key_of({mappings.generation(), 0}, words);
+    const auto words = words_of(record, sample, mappings, series);
+    const std::uint64_t names = std::uint64_t{code_.pid_of_map(sample.pid)} << 1U;
+    const auto key = chains_.key_of({mappings.generation(), names | (is_chain_missing_ ? 1U : 0U)}, words);
     const CachedStack* found = chains_.find(key);
     CachedStack made;
     if (found == nullptr) {
         resolve_stack(words, mappings, images_.kernel(), unknown_image_, UnmappedFrames::kKept, *resolved_);
-        if (resolved_->truncated_count > 0 || is_unwound_to_limit_) {
-            const auto mark = table_.intern({std::string{kCutChainName}, image_flags::kUnknown, 0, 0, {}});
+        if (resolved_->truncated_count > 0 || is_unwound_to_limit_ || is_chain_missing_) {
+            const std::string_view name = is_chain_missing_ ? kMissingChainName : kCutChainName;
+            const auto mark = table_.intern({std::string{name}, image_flags::kUnknown, 0, 0, {}});
             mark_outer_end(*resolved_, mark.value_or(unknown_image_));
         }
+        code_.name_frames(sample.pid, *resolved_);
         const auto frames = std::span{resolved_->frames}.first(resolved_->frame_count);
         made.stack = definitions_.stack(frames, Ticks{time_});
         made.unmapped_count = resolved_->unmapped_count;
@@ -328,8 +335,7 @@ StackNumber RecordReplay::stack_of(const RecordBytes& record, const SampleRecord
 }
 
 std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record, const SampleRecord& sample,
-                                                      const RecordedEvent& event, const MappingList& mappings,
-                                                      Series series) {
+                                                      const MappingList& mappings, Series series) {
     is_unwound_ = false;
     is_unwound_to_limit_ = false;
     if (sample.callchain.empty()) {
@@ -339,17 +345,20 @@ std::span<const std::uint64_t> RecordReplay::words_of(const RecordBytes& record,
     }
     const bool is_arm = machine_ == UnwindMachine::kAarch64;
     const RegisterBits bits = is_arm ? kArmBits : kX86Bits;
-    const auto pc = register_at(sample, event.sample_regs_user, bits.pc);
-    const auto sp = register_at(sample, event.sample_regs_user, bits.sp);
+    const auto register_at = [&](unsigned bit) {
+        return perf::register_at(sample.registers, sample.registers_mask, bit);
+    };
+    const auto pc = register_at(bits.pc);
+    const auto sp = register_at(bits.sp);
     if (!machine_ || sample.is_32_bit || !pc || !sp || sample.stack.empty()) {
         return words_;
     }
     UnwindRegisters registers;
     registers.pc = *pc;
     registers.sp = *sp;
-    registers.fp = register_at(sample, event.sample_regs_user, bits.fp).value_or(0);
-    registers.lr = register_at(sample, event.sample_regs_user, bits.lr).value_or(0);
-    registers.rbx = register_at(sample, event.sample_regs_user, bits.rbx);
+    registers.fp = register_at(bits.fp).value_or(0);
+    registers.lr = register_at(bits.lr).value_or(0);
+    registers.rbx = register_at(bits.rbx);
     unwinder_.unwind(registers, {registers.sp, sample.stack, sample.is_stack_cut}, sample.pid, mappings,
                      limits::kCallChainDepthMax, unwound_);
     const auto count = [&](UnwindEnd end, CountName name) {
@@ -420,6 +429,14 @@ void RecordReplay::take_side_band(const RecordBytes& record) {
             take_whole(read_throttle_id(record, layout),
                        [&](std::uint64_t id) { take_throttle(id, record.is(RecordType::kThrottle), *trailer, row); });
             break;
+        case RecordType::kKsymbol:
+            take_whole(read_kernel_symbol(record, layout), [&](const KernelSymbolRecord& symbol) {
+                images_.take_kernel_symbol(symbol);
+                chains_.clear();
+            });
+            keep_record(record, *trailer, event_index.value_or(0));
+            break;
+        case RecordType::kCallchainDeferred: take_deferred_chain(record, layout, trailer->tid); break;
         default: keep_record(record, *trailer, event_index.value_or(0)); break;
     }
 }
@@ -460,6 +477,9 @@ void RecordReplay::take_task(const TaskRecord& task, const RecordBytes& record, 
     row.parent_tid = task.parent_tid;
     if (record.is(perf::RecordType::kFork)) {
         row.op = TaskOp::kFork;
+        if (row.pid != row.parent_pid) {
+            code_.note_fork(row.pid, row.parent_pid, utc_at(start_, row.time.value));
+        }
         processes_.fork(row.pid, row.tid, row.parent_pid, row.parent_tid);
         if ((record.misc & perf::misc::kForkExec) != 0 && row.pid != row.parent_pid) {
             processes_.set_mappings(row.pid, {});  // perf reports such mappings of programs that ran before it
@@ -500,12 +520,13 @@ void RecordReplay::take_mapping(MapRecord map, std::uint16_t misc, TaskRow& row)
     }
     const auto image = images_.image_of(map);
     const bool has_file = !ImageFinder::is_without_file(map.path);
-    const Mapping mapping{map.address,
-                          map.address + map.size,
-                          has_file ? map.file_offset : 0,
-                          image.value_or(unknown_image_),
-                          map.protection,
-                          map.flags};
+    Mapping mapping{map.address,
+                    map.address + map.size,
+                    has_file ? map.file_offset : 0,
+                    image.value_or(unknown_image_),
+                    map.protection,
+                    map.flags};
+    mapping = has_file ? mapping : processes_.as_program_text(map.pid, mapping);
     processes_.add_mapping(map.pid, mapping);
     row.pid = map.pid;
     row.tid = map.tid;
@@ -535,11 +556,24 @@ void RecordReplay::finish() {
     if (!has_begun_) {
         begin();
     }
+    for (auto samples = deferred_.take_oldest(); !samples.empty(); samples = deferred_.take_oldest()) {
+        complete(samples, {});
+    }
     for (const EventState& state : states_) {
         if (state.lost_counted > state.lost_reported) {
             rows_.count_lost(state.series, CountName::kLostKernelRing, state.lost_counted - state.lost_reported);
         }
     }
+}
+
+std::vector<std::string> RecordReplay::warnings() const {
+    std::vector<std::string> texts = code_.warnings();
+    if (missing_chain_count_ > 0) {
+        texts.push_back(
+            std::to_string(missing_chain_count_) +
+            " samples have no call chain of the program: their CALLCHAIN_DEFERRED record isn't in the file");
+    }
+    return texts;
 }
 
 std::vector<std::string> RecordReplay::not_kept() const {

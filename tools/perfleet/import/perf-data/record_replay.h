@@ -1,9 +1,8 @@
 // Turns records in time order into rows, like the collector's own source: samples and tracepoints with their call
 // chains, tasks, mappings and losses.
 //
-// Content without a column is stored in rows of Kind::kRecord: fields of samples (perf::SampleRest), and the bytes of
-// whole records. Content without any row is counted by name: not_kept(). One thread. Memory: the tables of the
-// collector's source, and those of KeptRecords.
+// Records without rows of their own are stored whole, in rows of Kind::kRecord. Content without any row is counted by
+// name: not_kept(). One thread. Memory: the tables of the collector's source, and those of KeptRecords.
 #pragma once
 
 #include <array>
@@ -24,8 +23,11 @@
 #include "target-collector/process/task_rows.h"
 #include "target-collector/records/record_reader.h"
 #include "target-collector/records/sample_reader.h"
+#include "target-collector/records/sample_rows.h"
+#include "tools/perfleet/import/perf-data/deferred_chains.h"
 #include "tools/perfleet/import/perf-data/event_finder.h"
 #include "tools/perfleet/import/perf-data/kept_records.h"
+#include "tools/perfleet/import/perf-data/recorded_code.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
 #include "tools/perfleet/import/perf-data/replayed_images.h"
 #include "tools/perfleet/import/session/sealed_rows.h"
@@ -44,7 +46,7 @@ struct CounterReading {
 class RecordReplay {
 public:
     // Borrows all arguments but the time.
-    RecordReplay(const RecordedSession& recording, const EventFinder& events, SealedRows& rows, UtcNs recorded_until,
+    RecordReplay(const RecordedSession& recording, const EventFinder& events, SealedRows& rows, const ClockPoint& start,
                  SymbolPaths paths);
 
     // `time`: the record's; 0 if it has none.
@@ -66,6 +68,9 @@ public:
     [[nodiscard]] std::uint64_t sample_count() const { return sample_count_; }
     [[nodiscard]] const ReplayedImages& images() const { return images_; }
 
+    // About names of JIT code and missing call chains.
+    [[nodiscard]] std::vector<std::string> warnings() const;
+
     // Content of the file that is in no row: "bit 25 of 1000 samples", "12 records of type 71 (AUXTRACE)".
     [[nodiscard]] std::vector<std::string> not_kept() const;
 
@@ -82,10 +87,14 @@ private:
     };
 
     void begin();
-    void take_sample(const RecordBytes& record);
-    void append_sample(EventState& state, const SampleRecord& sample, StackNumber stack, std::uint64_t weight);
-    void keep_rest(const RecordBytes& record, const SampleRecord& sample, const RecordedEvent& event,
-                   EventNumber number);
+    // `deferred`: the user's part of its call chain, from a record of its own; empty: none came.
+    using DeferredChain = std::optional<std::span<const std::uint64_t>>;
+    void take_sample(const RecordBytes& record, const DeferredChain& deferred = std::nullopt);
+    void take_deferred_chain(const RecordBytes& record, const RecordLayout& layout, std::uint32_t tid);
+    void complete(const std::vector<DeferredChains::Sample>& samples, std::span<const std::uint64_t> chain);
+    // After stack_of(). Empty: the sample has no more than its call chain.
+    [[nodiscard]] std::optional<RowDetails> details_of(const RecordBytes& record, const SampleRecord& sample,
+                                                       const RecordedEvent& event) const;
     void take_side_band(const RecordBytes& record);
     void keep_record(const RecordBytes& record, const RecordTrailer& trailer, std::uint32_t event);
     void take_comm(const CommRecord& comm, TaskRow& row);
@@ -93,11 +102,9 @@ private:
     void take_mapping(MapRecord map, std::uint16_t misc, TaskRow& row);
     void take_lost(const LostRecord& lost, bool is_total, TaskRow& row);
     void take_throttle(std::uint64_t id, bool is_start, const RecordTrailer& trailer, TaskRow& row);
-    [[nodiscard]] StackNumber stack_of(const RecordBytes& record, const SampleRecord& sample,
-                                       const RecordedEvent& event, Series series);
+    [[nodiscard]] StackNumber stack_of(const RecordBytes& record, const SampleRecord& sample, Series series);
     [[nodiscard]] std::span<const std::uint64_t> words_of(const RecordBytes& record, const SampleRecord& sample,
-                                                          const RecordedEvent& event, const MappingList& mappings,
-                                                          Series series);
+                                                          const MappingList& mappings, Series series);
     void append(const TaskRow& row);
 
     // Called when an epoch has begun.
@@ -109,10 +116,13 @@ private:
     const EventFinder& events_;
     SealedRows& rows_;
     KeptRecords kept_;
+    DeferredChains deferred_;
     SampleReader reader_;
     ImageTable table_;
     ImageIndex unknown_image_ = 0;
+    ClockPoint start_;
     ReplayedImages images_;
+    RecordedCode code_;
     ProcessTable processes_;
     ChainCache chains_;
     std::optional<UnwindMachine> machine_;
@@ -121,10 +131,12 @@ private:
     bool is_unwound_ = false;           // the current chain is unwound from a copied stack
     bool is_unwound_to_limit_ = false;  // the current chain has more frames than the limit
     std::uint64_t cut_stack_count_ = 0;
+    std::vector<std::uint64_t> deferred_words_;
+    bool is_chain_missing_ = false;  // of the current sample, which was deferred and never came
+    std::uint64_t missing_chain_count_ = 0;
     std::unique_ptr<ResolvedStack> resolved_;
     EpochDefinitions definitions_;
     std::vector<std::uint64_t> words_;
-    std::array<std::byte, limits::kRawBytesMax> rest_{};             // encoded perf::SampleRest
     std::vector<EventState> states_;                                 // by event
     std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // the last READ value, by id
     std::map<std::uint32_t, std::uint64_t> skipped_;                 // records by type

@@ -101,6 +101,12 @@ Result<PerfDataHeader> read_perf_data_header(const FileBytes& file) {
     const std::uint64_t table = header.records.offset + header.records.size_bytes;
     const std::vector<std::byte> entries = file.piece(table, numbers.size() * 16);
     ByteCursor entry{entries, *is_foreign};
+    // perf writes the sizes, and the sections right behind their table, at the end.
+    header.is_unfinished =
+        header.records.size_bytes == 0 && ByteCursor{entries, *is_foreign}.u64() != table + numbers.size() * 16;
+    if (header.is_unfinished) {
+        return header;
+    }
     for (const unsigned number : numbers) {
         const PerfDataHeader::Section section{entry.u64(), entry.u64()};
         if (entry.failed()) {
@@ -118,7 +124,6 @@ struct RecordSource::Decompression {
 RecordSource::RecordSource(FileBytes& file, const PerfDataHeader& header)
     : file_{file}, header_{header}, end_{header.records.offset + header.records.size_bytes} {
     file_.seek(header.records.offset);
-    // An unfinished recording has records up to the file's end.
     if (!header.is_pipe && header.records.size_bytes == 0) {
         end_ = file.size_bytes();
     }
@@ -170,7 +175,10 @@ std::optional<RecordBytes> RecordSource::next_of_file() {
         return std::nullopt;
     }
     auto bytes = file_.peek(sizeof(perf::RecordHeader));
-    if (bytes.empty() && header_.is_pipe) {
+    const auto is_expected_end = [&](std::size_t size_bytes) {
+        return header_.is_unfinished && bytes.size() < size_bytes;
+    };
+    if ((bytes.empty() && header_.is_pipe) || is_expected_end(sizeof(perf::RecordHeader))) {
         return std::nullopt;
     }
     if (bytes.size() < sizeof(perf::RecordHeader)) {
@@ -185,6 +193,9 @@ std::optional<RecordBytes> RecordSource::next_of_file() {
         return std::nullopt;
     }
     bytes = file_.peek(size_bytes);
+    if (is_expected_end(size_bytes)) {
+        return std::nullopt;
+    }
     if (bytes.size() < size_bytes) {
         damage(offset, "the file ends within a record of " + std::to_string(size_bytes) + " bytes");
         return std::nullopt;

@@ -28,6 +28,7 @@ struct PerfDataHeader {
     };
     bool is_foreign = false;  // written by a machine with the other byte order
     bool is_pipe = false;
+    bool is_unfinished = false;  // the recorder was killed: records up to the file's end, and nothing behind them
     std::uint64_t attr_entry_size_bytes = 0;  // an attr, and the section of its ids
     Section attrs;
     Section records;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "schemas/perf/perf_event.h"
+#include "schemas/text/numbered_name.h"
 #include "schemas/text/parse.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/batch_limits.h"
@@ -374,6 +375,15 @@ void RecordedSession::name_events() {
         }
         if (event.name.empty()) {
             event.name = "tracepoint-" + std::to_string(event.config);
+        }
+    }
+    for (std::size_t i = 1; i < events.size(); ++i) {
+        const std::string name = std::exchange(events[i].name, {});
+        events[i].name = numbered(name, std::span{events}.first(i),
+                                  [](const RecordedEvent& event) -> const std::string& { return event.name; });
+        if (events[i].name != name) {
+            warnings.push_back("several events are named " + printable(name) + ": one of them is " +
+                               printable(events[i].name) + " here");
         }
     }
 }

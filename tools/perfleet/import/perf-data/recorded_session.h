@@ -51,6 +51,7 @@ public:
     std::string host_name;
     std::string architecture;
     std::string perf_version;
+    bool is_unfinished = false;  // nothing is known of the host: the sections that describe it were never written
     std::map<std::string, std::string, std::less<>> build_ids;  // by path
     struct ClockPair {
         std::uint32_t clock_id = 0;

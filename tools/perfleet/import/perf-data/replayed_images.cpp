@@ -1,6 +1,8 @@
 #include "tools/perfleet/import/perf-data/replayed_images.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include "schemas/host/content_hash.h"
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/file_io.h"
+#include "schemas/perf/build_id.h"
 #include "schemas/text/hex.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kinds.h"
@@ -51,6 +54,14 @@ std::string text_of(const std::string& path) {
     return text.ok() ? std::move(*text) : std::string{};
 }
 
+// By device and generation, too: the numbers alone may be those of another host.
+bool is_same_file(const MapRecord& mapping, const FileDescriptor& file, const struct statx& status) {
+    long generation = 0;
+    const bool has_generation = ::ioctl(file.get(), FS_IOC_GETVERSION, &generation) == 0;
+    return status.stx_dev_major == mapping.device_major && status.stx_dev_minor == mapping.device_minor &&
+           (!has_generation || static_cast<std::uint32_t>(generation) == mapping.inode_generation);
+}
+
 FileDescriptor open_to_read(const std::string& path) {
     return FileDescriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
 }
@@ -74,7 +85,7 @@ ReplayedImages::ReplayedImages(ImageTable& table, const RecordedSession& recordi
       recording_{recording},
       recorded_until_{recorded_until},
       paths_{std::move(paths)},
-      is_own_host_{recording.host_name == host_name()},
+      is_own_host_{recording.host_name == host_name() || recording.is_unfinished},
       kernel_{KernelImages::of({std::string{kKernel}, image_flags::kKernel, ~0ULL, 0, {}}, {})} {
     kernel_.intern(table_);
 }
@@ -117,6 +128,9 @@ ImageContentId ReplayedImages::content_of_own_file(const MapRecord& mapping) con
     struct statx status {};
     if (!file || ::statx(file.get(), "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &status) != 0 ||
         !S_ISREG(status.stx_mode) || status.stx_ino != mapping.inode) {
+        return {};
+    }
+    if (recording_.is_unfinished && !is_same_file(mapping, file, status)) {
         return {};
     }
     // A hard link also changes the ctime: perf itself links each sampled file into its cache.
@@ -192,9 +206,27 @@ void ReplayedImages::add_kernel(const MapRecord& mapping) {
                                          : told != recording_.build_ids.end() ? std::string_view{told->second}
                                                                               : std::string_view{})});
     }
+    rebuild_kernel();
+}
+
+void ReplayedImages::rebuild_kernel() {
+    std::vector<Image> modules = modules_;
+    for (const auto& [address, function] : kernel_functions_) {
+        modules.push_back(function);
+    }
     kernel_ = KernelImages::of(kernel_image_.value_or(Image{std::string{kKernel}, image_flags::kKernel, ~0ULL, 0, {}}),
-                               modules_);
+                               std::move(modules));
     kernel_.intern(table_);
+}
+
+void ReplayedImages::take_kernel_symbol(const KernelSymbolRecord& symbol) {
+    kernel_functions_.erase(symbol.address);
+    kernel_.remove_function(symbol.address);
+    if (!symbol.is_removed && kernel_functions_.size() < KernelImages::kFunctionsMax) {
+        const Image function = kernel_function(symbol.name, symbol.address, symbol.size);
+        kernel_functions_.emplace(symbol.address, function);
+        kernel_.put_function(function, table_);
+    }
 }
 
 // Without a recorded build-id: uses the running kernel's if it is at the recorded kernel's address, which changes with
@@ -202,8 +234,8 @@ void ReplayedImages::add_kernel(const MapRecord& mapping) {
 bool ReplayedImages::is_own_kernel(std::string_view reference_symbol, std::uint64_t reference_address) const {
     utsname system{};
     ::uname(&system);
-    return is_own_host_ && recording_.host.os_release == system.release && reference_address != 0 &&
-           address_in(text_of("/proc/kallsyms"), reference_symbol) == reference_address;
+    return is_own_host_ && (recording_.host.os_release == system.release || recording_.is_unfinished) &&
+           reference_address != 0 && address_in(text_of("/proc/kallsyms"), reference_symbol) == reference_address;
 }
 
 void ReplayedImages::find_kernel_symbols(Image& kernel, std::string_view reference_symbol,
@@ -258,7 +290,10 @@ std::optional<UnwindTable> ReplayedImages::unwind_table_of(const Image& image) c
         }
         const auto size_bytes = static_cast<std::uint64_t>(status->st_size);
         const ImageContentId content = content_id_of_file(file.get(), size_bytes);
-        if (!std::ranges::equal(content.view(), image.content.view())) {
+        const auto chars_of = [](const ImageContentId& id) {
+            return std::string_view{reinterpret_cast<const char*>(id.bytes.data()), id.size_bytes};
+        };
+        if (!perf::is_same_build_id(chars_of(content), chars_of(image.content))) {
             continue;
         }
         const int fd = file.get();

@@ -32,6 +32,10 @@ public:
 
     // Adds a mapping of the kernel, or of a module.
     void add_kernel(const MapRecord& mapping);
+    // Adds or removes kernel code that was made at run time: an image of one function.
+    void take_kernel_symbol(const KernelSymbolRecord& symbol);
+    // Whether it was recorded on this machine.
+    [[nodiscard]] bool is_own_host() const { return is_own_host_; }
     [[nodiscard]] const KernelImages& kernel() const { return kernel_; }
     // The kernel's symbols if this machine has them, else empty.
     [[nodiscard]] const std::string& packed_kernel_symbols() const { return packed_kernel_symbols_; }
@@ -46,6 +50,7 @@ public:
 
 private:
     [[nodiscard]] ImageContentId content_of(const MapRecord& mapping);
+    void rebuild_kernel();
     void keep_recorded_symbols(std::string_view path, std::uint64_t kernel_start, ImageContentId& content);
     [[nodiscard]] ImageContentId content_of_own_file(const MapRecord& mapping) const;
     [[nodiscard]] bool is_own_kernel(std::string_view reference_symbol, std::uint64_t reference_address) const;
@@ -60,6 +65,7 @@ private:
     KernelImages kernel_;
     std::optional<Image> kernel_image_;
     std::vector<Image> modules_;
+    std::map<std::uint64_t, Image> kernel_functions_;  // made at run time; by address
     unsigned kernel_count_ = 0;
     std::string packed_kernel_symbols_;
     std::map<std::string, std::string> recorded_symbols_;

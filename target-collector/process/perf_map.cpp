@@ -1,4 +1,4 @@
-#include "target-collector/source/linux/image/perf_map.h"
+#include "target-collector/process/perf_map.h"
 
 #include <algorithm>
 #include <charconv>
@@ -53,6 +53,7 @@ void PerfMap::add_function(std::uint64_t start, std::uint64_t size_bytes, std::s
     }
     while (at != functions_.end() && at->first < end) {
         names_size_bytes_ -= at->second.name.size();
+        replaced_count_ += at->second.name != name ? 1 : 0;
         at = functions_.erase(at);
     }
     if (functions_.size() < kFunctionsMax && names_size_bytes_ + name.size() <= kNamesSizeBytesMax) {
@@ -64,6 +65,7 @@ void PerfMap::add_function(std::uint64_t start, std::uint64_t size_bytes, std::s
 void PerfMap::clear() {
     functions_.clear();
     names_size_bytes_ = 0;
+    replaced_count_ = 0;
 }
 
 std::optional<PerfMap::Function> PerfMap::find(std::uint64_t address) const {

@@ -1,4 +1,4 @@
-#include "target-collector/source/linux/image/perf_map.h"
+#include "target-collector/process/perf_map.h"
 
 #include <gtest/gtest.h>
 

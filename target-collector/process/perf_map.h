@@ -35,6 +35,8 @@ public:
     // The function that contains `address`; empty if there is none.
     [[nodiscard]] std::optional<Function> find(std::uint64_t address) const;
     [[nodiscard]] std::size_t function_count() const { return functions_.size(); }
+    // Functions of another name that later lines replaced.
+    [[nodiscard]] std::size_t replaced_count() const { return replaced_count_; }
 
 private:
     struct Code {
@@ -44,6 +46,7 @@ private:
 
     std::map<std::uint64_t, Code> functions_;  // by start, disjoint
     std::size_t names_size_bytes_ = 0;
+    std::size_t replaced_count_ = 0;
 };
 
 }  // namespace perfleet
