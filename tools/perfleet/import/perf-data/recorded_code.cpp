@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "schemas/host/file_descriptor.h"
@@ -24,23 +25,36 @@ constexpr int kAncestorsMax = 16;
 }  // namespace
 
 void RecordedCode::note_fork(std::uint32_t pid, std::uint32_t parent_pid, UtcNs time) {
-    if (is_own_host_ && (forks_.size() < kForksMax || forks_.contains(pid))) {
-        forks_[pid] = {parent_pid, time};
+    if (!is_own_host_ || (forks_.size() == kForksMax && !forks_.contains(pid))) {
+        return;
+    }
+    forks_[pid] = {parent_pid, time};
+    named_by_.erase(pid);
+    // Another process had the number before.
+    if (const auto before = maps_.find(pid); before != maps_.end()) {
+        map_count_ -= before->second.function_count() != 0 ? 1 : 0;
+        maps_.erase(before);
     }
 }
 
 std::uint32_t RecordedCode::pid_of_map(std::uint32_t pid) {
-    for (int depth = 0; is_own_host_ && depth < kAncestorsMax; ++depth) {
-        if (map_of(pid) != nullptr) {
-            return pid;
+    if (!is_own_host_) {
+        return 0;
+    }
+    const auto [known, is_new] = named_by_.try_emplace(pid, 0);
+    std::uint32_t ancestor = pid;
+    for (int depth = 0; is_new && depth < kAncestorsMax; ++depth) {
+        if (map_of(ancestor) != nullptr) {
+            known->second = ancestor;
+            break;
         }
-        const auto fork = forks_.find(pid);
+        const auto fork = forks_.find(ancestor);
         if (fork == forks_.end()) {
             break;
         }
-        pid = fork->second.parent_pid;
+        ancestor = fork->second.parent_pid;
     }
-    return 0;
+    return known->second;
 }
 
 std::string RecordedCode::text_of_map(std::uint32_t pid) const {
@@ -69,11 +83,13 @@ const PerfMap* RecordedCode::map_of(std::uint32_t pid) {
     if (const auto known = maps_.find(pid); known != maps_.end()) {
         return known->second.function_count() != 0 ? &known->second : nullptr;
     }
-    if (!is_own_host_ || map_count_ == kProcessesMax || maps_.size() == kPidsMax) {
+    if (!is_own_host_ || maps_.size() == kPidsMax) {
         return nullptr;
     }
     PerfMap& map = maps_[pid];
-    map.add(text_of_map(pid));
+    const std::string text = text_of_map(pid);
+    left_out_count_ += !text.empty() && map_count_ == kProcessesMax ? 1 : 0;
+    map.add(map_count_ == kProcessesMax ? std::string_view{} : text);
     map_count_ += map.function_count() != 0 ? 1 : 0;
     if (map.replaced_count() != 0) {
         replaced_[pid] = map.replaced_count();
@@ -111,6 +127,10 @@ std::vector<std::string> RecordedCode::warnings() const {
         texts.push_back(folder_ + "/perf-" + std::to_string(pid) + ".map has " + std::to_string(count) +
                         " functions in whose place others were compiled later: as it has no times, samples of both "
                         "bear the later name");
+    }
+    if (left_out_count_ > 0) {
+        texts.push_back(std::to_string(left_out_count_) + " more maps of JIT code weren't read: at most " +
+                        std::to_string(kProcessesMax) + " are");
     }
     return texts;
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,8 @@ private:
     std::map<std::uint32_t, Fork> forks_;    // by pid
     std::map<std::uint32_t, PerfMap> maps_;  // by pid; empty ones of processes without a file
     std::size_t map_count_ = 0;              // that aren't empty
+    std::size_t left_out_count_ = 0;
+    std::unordered_map<std::uint32_t, std::uint32_t> named_by_;  // answers of pid_of_map()
     std::map<std::uint32_t, std::size_t> replaced_;
 };
 
