@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
     QueryServerKeys keys;
     std::string log_level = "notice";
     std::string log_format = "text";
-    bool tells_counts = false;
+    bool reports_counts = false;
     std::size_t memory_size_bytes = limits::kQueriesMemorySizeBytes;
     CLI::App app{
         "Answers queries about a data folder, beside the gateway that writes it or without one. Prints one line `ready "
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
                        "top of it come up to 64 MiB for the program and its connections, and the store's cache"),
             log_level_row(log_level),
             log_format_row(log_format),
-            {"--report-counts", tells_counts,
+            {"--report-counts", reports_counts,
              "after the ready line, print a line `counts ...` whenever the connection counters change, for the gateway "
              "that started it"},
         });
@@ -130,11 +130,11 @@ int main(int argc, char** argv) {
     if (!stop.ok()) {
         return fail(log, stop.error());
     }
-    if (tells_counts) {
+    if (reports_counts) {
         // A parent that doesn't read the counts must not block queries.
         (void)fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
     }
     keys.log = [&log](std::string_view text) { log.write({LogLevel::kWarning, "keys", text}); };
     return serve(data, listen, keys.key_file.empty() ? nullptr : &keys, paths, memory_size_bytes,
-                 tells_counts ? print_counts : QueryServer::CountsLogSink{}, (*stop)->fd(), log);
+                 reports_counts ? print_counts : QueryServer::CountsLogSink{}, (*stop)->fd(), log);
 }

@@ -31,7 +31,7 @@ void ImageIntake::offer_more(std::string_view routing_id, Offerer from,
 
 void ImageIntake::add_offers(Peer& peer, std::span<const ImageOfferUntrusted> offers_untrusted) {
     const auto is_known = [&](std::string_view build_id) {
-        return (peer.flight.has_value() && peer.flight->offer.build_id == build_id) ||
+        return (peer.transfer.has_value() && peer.transfer->offer.build_id == build_id) ||
                std::any_of(peer.offers.begin(), peer.offers.end(),
                            [&](const Offer& offer) { return offer.build_id == build_id; });
     };
@@ -55,10 +55,10 @@ void ImageIntake::forget(std::string_view routing_id) {
 }
 
 void ImageIntake::land(Peer& peer) {
-    if (peer.flight.has_value()) {
-        size_bytes_ -= peer.flight->reserved_bytes;
-        flying_.erase(peer.flight->offer.build_id);
-        peer.flight.reset();
+    if (peer.transfer.has_value()) {
+        size_bytes_ -= peer.transfer->reserved_bytes;
+        flying_.erase(peer.transfer->offer.build_id);
+        peer.transfer.reset();
     }
 }
 
@@ -76,8 +76,8 @@ bool ImageIntake::reserve(std::uint64_t size_bytes) {
 }
 
 void ImageIntake::keep_rest(Peer& peer) {
-    if (peer.flight.has_value() && !peer.flight->bytes.empty()) {
-        Rest rest{peer.from.session, peer.flight->offer, std::move(peer.flight->bytes)};
+    if (peer.transfer.has_value() && !peer.transfer->bytes.empty()) {
+        Rest rest{peer.from.session, peer.transfer->offer, std::move(peer.transfer->bytes)};
         land(peer);
         if (rests_.size() == intake_limits::kImageRestsMax) {
             size_bytes_ -= rests_.front().bytes.size();
@@ -90,25 +90,25 @@ void ImageIntake::keep_rest(Peer& peer) {
 }
 
 void ImageIntake::take_up_rest(Peer& peer) {
-    Flight& flight = *peer.flight;
+    Transfer& transfer = *peer.transfer;
     const auto found = std::find_if(rests_.begin(), rests_.end(), [&](const Rest& rest) {
-        return rest.session == peer.from.session && rest.offer.build_id == flight.offer.build_id &&
-               rest.offer.type == flight.offer.type &&
-               (flight.offer.size_bytes == 0 || flight.offer.size_bytes == rest.offer.size_bytes);
+        return rest.session == peer.from.session && rest.offer.build_id == transfer.offer.build_id &&
+               rest.offer.type == transfer.offer.type &&
+               (transfer.offer.size_bytes == 0 || transfer.offer.size_bytes == rest.offer.size_bytes);
     });
     if (found == rests_.end()) {
         return;
     }
     Rest rest = std::move(*found);
     rests_.erase(found);
-    size_bytes_ -= rest.bytes.size() + flight.reserved_bytes;
+    size_bytes_ -= rest.bytes.size() + transfer.reserved_bytes;
     if (!reserve(rest.offer.size_bytes)) {
-        size_bytes_ += flight.reserved_bytes;
+        size_bytes_ += transfer.reserved_bytes;
         return;
     }
-    flight.reserved_bytes = rest.offer.size_bytes;
-    flight.offer.size_bytes = rest.offer.size_bytes;
-    flight.bytes = std::move(rest.bytes);
+    transfer.reserved_bytes = rest.offer.size_bytes;
+    transfer.offer.size_bytes = rest.offer.size_bytes;
+    transfer.bytes = std::move(rest.bytes);
 }
 
 void ImageIntake::remember(const std::string& build_id) {
@@ -122,16 +122,16 @@ ImageIntake::Taken ImageIntake::take(std::string_view routing_id, const ImageUnt
                                      std::uint64_t now_ns) {
     const ImageUntrusted& image = image_untrusted;
     const auto found = peers_.find(routing_id);
-    if (found == peers_.end() || !found->second.flight.has_value()) {
+    if (found == peers_.end() || !found->second.transfer.has_value()) {
         return {};
     }
     Peer& peer = found->second;
-    Flight& flight = *peer.flight;
-    if (image.build_id != flight.offer.build_id || image.type != flight.offer.type ||
-        image.offset != flight.bytes.size() || image.bytes.size() > limits::kImageChunkSizeBytes) {
+    Transfer& transfer = *peer.transfer;
+    if (image.build_id != transfer.offer.build_id || image.type != transfer.offer.type ||
+        image.offset != transfer.bytes.size() || image.bytes.size() > limits::kImageChunkSizeBytes) {
         return {};
     }
-    if (flight.offer.size_bytes == 0) {
+    if (transfer.offer.size_bytes == 0) {
         if (image.size_bytes == 0) {  // the peer doesn't have the image
             land(peer);
             return {};
@@ -140,31 +140,31 @@ ImageIntake::Taken ImageIntake::take(std::string_view routing_id, const ImageUnt
             land(peer);
             return {std::nullopt, ImageRefusal::kTooLarge};
         }
-        const std::uint64_t more = image.size_bytes - std::min(image.size_bytes, flight.reserved_bytes);
+        const std::uint64_t more = image.size_bytes - std::min(image.size_bytes, transfer.reserved_bytes);
         if (!reserve(more)) {  // try again later
-            peer.offers.push_back({flight.offer.build_id, flight.offer.type, image.size_bytes});
+            peer.offers.push_back({transfer.offer.build_id, transfer.offer.type, image.size_bytes});
             land(peer);
             return {};
         }
-        flight.reserved_bytes += more;
-        flight.offer.size_bytes = image.size_bytes;
+        transfer.reserved_bytes += more;
+        transfer.offer.size_bytes = image.size_bytes;
     }
-    if (image.size_bytes != flight.offer.size_bytes || image.bytes.empty() ||
-        image.bytes.size() > flight.offer.size_bytes - flight.bytes.size()) {
+    if (image.size_bytes != transfer.offer.size_bytes || image.bytes.empty() ||
+        image.bytes.size() > transfer.offer.size_bytes - transfer.bytes.size()) {
         return {};
     }
-    flight.bytes.append(image.bytes);
-    flight.ask_count = 0;
-    flight.asked_ns = now_ns;
-    if (flight.bytes.size() < flight.offer.size_bytes) {
+    transfer.bytes.append(image.bytes);
+    transfer.ask_count = 0;
+    transfer.asked_ns = now_ns;
+    if (transfer.bytes.size() < transfer.offer.size_bytes) {
         return {};
     }
-    size_bytes_ -= flight.reserved_bytes - flight.bytes.size();
+    size_bytes_ -= transfer.reserved_bytes - transfer.bytes.size();
     // Until end_check() its bytes stay reserved, and no other peer is asked for it.
     budget_.begin_check(peer.from.owner, now_ns);
-    ReceivedImage whole{std::string{routing_id}, peer.from.owner, flight.offer.build_id,
-                        ImageContent{flight.offer.type, std::move(flight.bytes)}};
-    peer.flight.reset();
+    ReceivedImage whole{std::string{routing_id}, peer.from.owner, transfer.offer.build_id,
+                        ImageContent{transfer.offer.type, std::move(transfer.bytes)}};
+    peer.transfer.reset();
     return {std::move(whole), std::nullopt};
 }
 
@@ -185,10 +185,10 @@ bool ImageIntake::has_budget(Peer& peer, std::uint64_t now_ns) {
 
 // Takes the first offer that the store doesn't have and no other peer is sending.
 Result<Done> ImageIntake::take_off(Peer& peer, const StoreReader& store, std::uint64_t now_ns) {
-    if (peer.flight.has_value() || peer.offers.empty() || !has_budget(peer, now_ns)) {
+    if (peer.transfer.has_value() || peer.offers.empty() || !has_budget(peer, now_ns)) {
         return Done{};
     }
-    for (auto offer = peer.offers.begin(); offer != peer.offers.end() && !peer.flight.has_value();) {
+    for (auto offer = peer.offers.begin(); offer != peer.offers.end() && !peer.transfer.has_value();) {
         if (stored_.contains(offer->build_id)) {
             offer = peer.offers.erase(offer);
             continue;
@@ -207,7 +207,7 @@ Result<Done> ImageIntake::take_off(Peer& peer, const StoreReader& store, std::ui
             return Done{};  // try again later
         }
         flying_.insert(offer->build_id);
-        peer.flight = Flight{std::move(*offer), reserved_bytes, {}, 0, 0};
+        peer.transfer = Transfer{std::move(*offer), reserved_bytes, {}, 0, 0};
         peer.offers.erase(offer);
         take_up_rest(peer);
         return Done{};
@@ -215,33 +215,33 @@ Result<Done> ImageIntake::take_off(Peer& peer, const StoreReader& store, std::ui
     return Done{};
 }
 
-Result<std::optional<ImageIntake::Question>> ImageIntake::next(std::string_view routing_id, const StoreReader& store,
-                                                               std::uint64_t now_ns) {
+Result<std::optional<ImageIntake::Request>> ImageIntake::next(std::string_view routing_id, const StoreReader& store,
+                                                              std::uint64_t now_ns) {
     const auto found = peers_.find(routing_id);
     if (found == peers_.end()) {
-        return std::optional<Question>{};
+        return std::optional<Request>{};
     }
     Peer& peer = found->second;
-    if (peer.flight.has_value() && peer.flight->ask_count >= intake_limits::kImageAsksMax &&
-        now_ns - peer.flight->asked_ns >= intake_limits::kImageAskAgainNs) {
+    if (peer.transfer.has_value() && peer.transfer->ask_count >= intake_limits::kImageAsksMax &&
+        now_ns - peer.transfer->asked_ns >= intake_limits::kImageAskAgainNs) {
         land(peer);  // the peer doesn't answer
     }
     PERFLEET_TRY(take_off(peer, store, now_ns));
-    if (!peer.flight.has_value()) {
+    if (!peer.transfer.has_value()) {
         if (!peer.offers.empty() || budget_.is_checking(peer.from.owner)) {
-            return std::optional<Question>{};
+            return std::optional<Request>{};
         }
         const bool is_end_expected = peer.is_end_expected;
         peers_.erase(found);
-        return is_end_expected ? std::optional{Question{std::string{routing_id}, {}, 0}} : std::nullopt;
+        return is_end_expected ? std::optional{Request{std::string{routing_id}, {}, 0}} : std::nullopt;
     }
-    Flight& flight = *peer.flight;
-    if (flight.ask_count > 0 && now_ns - flight.asked_ns < intake_limits::kImageAskAgainNs) {
-        return std::optional<Question>{};
+    Transfer& transfer = *peer.transfer;
+    if (transfer.ask_count > 0 && now_ns - transfer.asked_ns < intake_limits::kImageAskAgainNs) {
+        return std::optional<Request>{};
     }
-    ++flight.ask_count;
-    flight.asked_ns = now_ns;
-    return std::optional<Question>{Question{std::string{routing_id}, flight.offer.build_id, flight.bytes.size()}};
+    ++transfer.ask_count;
+    transfer.asked_ns = now_ns;
+    return std::optional<Request>{Request{std::string{routing_id}, transfer.offer.build_id, transfer.bytes.size()}};
 }
 
 std::vector<std::string> ImageIntake::busy_peers(std::uint64_t now_ns) {

@@ -1,10 +1,10 @@
 // Fetches the images that collectors offer and the store lacks: asks for them chunk by chunk, puts the chunks together,
 // and hands over complete images to be checked (image_checker.h).
 //
-// One image is in flight per peer. Images in flight and images that wait for their check take at most `size_bytes_max`;
-// an image that doesn't fit, or whose owner has no budget (image_budget.h), is asked for later. An image is asked of
-// one peer at a time, so it travels once even if many peers have it. When a connection ends in the middle of an image,
-// the received part is kept for when the session comes back. One thread.
+// One image is in transfer per peer. Images in transfer and images that wait for their check take at most
+// `size_bytes_max`; an image that doesn't fit, or whose owner has no budget (image_budget.h), is asked for later. An
+// image is asked of one peer at a time, so it travels once even if many peers have it. When a connection ends in the
+// middle of an image, the received part is kept for when the session comes back. One thread.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ namespace perfleet {
 class ImageIntake {
 public:
     // A NeedImage message to a peer. Without a build-id it says that nothing more of the last offer_more() is needed.
-    struct Question {
+    struct Request {
         std::string routing_id;
         std::string build_id;
         std::uint64_t offset = 0;
@@ -68,11 +68,11 @@ public:
     // The image is durable in the store: no peer is asked for it again.
     void remember(const std::string& build_id);
 
-    // The next due question to this peer: a new image, the next chunk, or a chunk that wasn't answered.
-    [[nodiscard]] Result<std::optional<Question>> next(std::string_view routing_id, const StoreReader& store,
-                                                       std::uint64_t now_ns);
+    // The next due request to this peer: a new image, the next chunk, or a chunk that wasn't answered.
+    [[nodiscard]] Result<std::optional<Request>> next(std::string_view routing_id, const StoreReader& store,
+                                                      std::uint64_t now_ns);
 
-    // Peers that may have a question due; call next() for them from time to time.
+    // Peers that may have a request due; call next() for them from time to time.
     [[nodiscard]] std::vector<std::string> busy_peers(std::uint64_t now_ns);
 
     [[nodiscard]] std::size_t checks_now() const { return budget_.checks_now(); }
@@ -88,7 +88,7 @@ private:
         std::uint16_t type = 0;
         std::uint64_t size_bytes = 0;  // 0: the first chunk says it
     };
-    struct Flight {
+    struct Transfer {
         Offer offer;
         std::uint64_t reserved_bytes = 0;  // of size_bytes_
         std::string bytes;
@@ -104,7 +104,7 @@ private:
     struct Peer {
         Offerer from;
         std::deque<Offer> offers;
-        std::optional<Flight> flight;
+        std::optional<Transfer> transfer;
         bool is_end_expected = false;  // after offer_more()
         bool is_deferred = false;      // until its owner has a budget again
     };
@@ -123,10 +123,10 @@ private:
 
     std::size_t size_bytes_max_;
     std::unordered_map<std::string, Peer, TextHash, std::equal_to<>> peers_;
-    std::unordered_set<std::string> flying_;  // build-ids of images in flight or being checked
+    std::unordered_set<std::string> flying_;  // build-ids of images in transfer or being checked
     std::unordered_set<std::string> stored_;  // build-ids
     std::deque<Rest> rests_;                  // oldest first
-    std::uint64_t size_bytes_ = 0;            // announced sizes in flight, images being checked, and rests
+    std::uint64_t size_bytes_ = 0;            // announced sizes in transfer, images being checked, and rests
     ImageBudget budget_;
     std::uint64_t deferred_count_ = 0;
 };

@@ -24,7 +24,7 @@ protected:
     }
 
     // The offset that was asked for; nothing when nothing was.
-    std::optional<sample::Reply> question(std::string_view routing_id = "peer") {
+    std::optional<sample::Reply> request(std::string_view routing_id = "peer") {
         for (sample::Reply& reply : replies(routing_id)) {
             if (reply.type == ReplyType::kNeedImage) {
                 return std::move(reply);
@@ -44,14 +44,14 @@ TEST_F(ImageIntakeTest, AsksChunkByChunkAndStoresTheWhole) {
     const std::string bytes = content(2 * limits::kImageChunkSizeBytes + 100);
     const sample::ImageOffer offer{"kernel", 1, bytes.size()};
     say_hello_with({offer});
-    std::size_t question_count = 0;
-    while (const auto asked = question()) {
+    std::size_t request_count = 0;
+    while (const auto asked = request()) {
         EXPECT_EQ(asked->build_id, "kernel");
-        EXPECT_EQ(asked->offset, question_count * limits::kImageChunkSizeBytes);
-        ++question_count;
+        EXPECT_EQ(asked->offset, request_count * limits::kImageChunkSizeBytes);
+        ++request_count;
         answer(offer, bytes, asked->offset);
     }
-    EXPECT_EQ(question_count, 3U);
+    EXPECT_EQ(request_count, 3U);
     EXPECT_FALSE(store_->image("kernel").value().has_value());
     commit();
     const auto stored = store_->image("kernel");
@@ -65,18 +65,18 @@ TEST_F(ImageIntakeTest, AsksOnePeerForOneImageAtATime) {
     const sample::ImageOffer one{"one", 1, 30};
     const sample::ImageOffer two{"two", 1, 20};
     say_hello_with({one, two});
-    EXPECT_EQ(question()->build_id, "one");
+    EXPECT_EQ(request()->build_id, "one");
     say_hello_with({one}, "other", SessionId{7, 7});
-    EXPECT_FALSE(question("other").has_value());
+    EXPECT_FALSE(request("other").has_value());
     answer(one, content(30), 0);
-    EXPECT_EQ(question()->build_id, "two");
+    EXPECT_EQ(request()->build_id, "two");
     commit();
     // It is stored now: nobody is asked for it, not even by a gateway that was started since.
     pass(limits::kAckIntervalNs);
-    EXPECT_FALSE(question("other").has_value());
+    EXPECT_FALSE(request("other").has_value());
     open();
     say_hello_with({one, two});
-    EXPECT_EQ(question()->build_id, "two");
+    EXPECT_EQ(request()->build_id, "two");
 }
 
 TEST_F(ImageIntakeTest, AnotherPeerTakesOverWhenTheFirstIsGone) {
@@ -86,7 +86,7 @@ TEST_F(ImageIntakeTest, AnotherPeerTakesOverWhenTheFirstIsGone) {
     ingest_->forget_peer("peer");
     pass(limits::kAckIntervalNs);
     pass(limits::kAckIntervalNs);
-    EXPECT_EQ(question("other")->build_id, "one");
+    EXPECT_EQ(request("other")->build_id, "one");
 }
 
 TEST_F(ImageIntakeTest, AsksAgainAndGivesUp) {
@@ -94,11 +94,11 @@ TEST_F(ImageIntakeTest, AsksAgainAndGivesUp) {
     const sample::ImageOffer next{"next", 1, 10};
     say_hello_with({silent, next});
     std::uint32_t ask_count = 0;
-    std::optional<sample::Reply> asked = question();
+    std::optional<sample::Reply> asked = request();
     while (asked.has_value() && asked->build_id == "silent") {
         ++ask_count;
         pass(intake_limits::kImageAskAgainNs);
-        asked = question();
+        asked = request();
     }
     EXPECT_EQ(ask_count, intake_limits::kImageAsksMax);
     ASSERT_TRUE(asked.has_value());
@@ -109,14 +109,14 @@ TEST_F(ImageIntakeTest, IgnoresWhatWasNotAskedFor) {
     const std::string bytes = content(300);
     const sample::ImageOffer offer{"one", 1, bytes.size()};
     say_hello_with({offer});
-    EXPECT_EQ(question()->offset, 0U);
+    EXPECT_EQ(request()->offset, 0U);
     answer({"other", 1, 300}, bytes, 0);
     answer({"one", 2, 300}, bytes, 0);
     answer({"one", 1, 299}, bytes, 0);
     answer(offer, bytes, 1);
     take("peer", sample::image(kSession, offer, 0, content(301)));
     take("peer", sample::image(kSession, offer, 0, ""));
-    EXPECT_FALSE(question().has_value());
+    EXPECT_FALSE(request().has_value());
     answer(offer, bytes, 0);
     commit();
     EXPECT_EQ(store_->image("one").value()->bytes, bytes);
@@ -126,30 +126,30 @@ TEST_F(ImageIntakeTest, SaysWhenItNeedsNothingMoreOfLaterOffers) {
     const sample::ImageOffer one{"one", 1, 30};
     const sample::ImageOffer two{"two", 1, 20};
     say_hello_with({one});
-    EXPECT_EQ(question()->build_id, "one");
+    EXPECT_EQ(request()->build_id, "one");
     take("peer", sample::image_offers(kSession, {one, two}));
-    EXPECT_FALSE(question().has_value()) << "the first is on its way";
+    EXPECT_FALSE(request().has_value()) << "the first is on its way";
     answer(one, content(30), 0);
-    EXPECT_EQ(question()->build_id, "two");
+    EXPECT_EQ(request()->build_id, "two");
     answer(two, content(20), 0);
-    const auto end = question();
+    const auto end = request();
     ASSERT_TRUE(end.has_value());
     EXPECT_EQ(end->build_id, "");
     commit();
     EXPECT_EQ(store_->image("two").value()->type, 1);
     // What it has it doesn't ask for.
     take("peer", sample::image_offers(kSession, {one, two}));
-    EXPECT_EQ(question()->build_id, "");
-    EXPECT_FALSE(question().has_value());
+    EXPECT_EQ(request()->build_id, "");
+    EXPECT_FALSE(request().has_value());
     pass(limits::kAckIntervalNs);
-    EXPECT_FALSE(question().has_value());
+    EXPECT_FALSE(request().has_value());
 }
 
 TEST_F(ImageIntakeTest, LeavesOffersPastTheLimitsOut) {
     say_hello_with({{"", 1, 10},
                     {std::string(limits::kBuildIdSizeBytesMax + 1, 'x'), 1, 10},
                     {"large", 1, limits::kImageSizeBytesMax + 1}});
-    EXPECT_FALSE(question().has_value());
+    EXPECT_FALSE(request().has_value());
 }
 
 TEST_F(ImageIntakeTest, HoldsNoMoreThanItsBoundOverAllPeers) {
@@ -157,23 +157,23 @@ TEST_F(ImageIntakeTest, HoldsNoMoreThanItsBoundOverAllPeers) {
     say_hello_with({{"one", 1, half}}, "1", SessionId{7, 1});
     say_hello_with({{"two", 1, half}}, "2", SessionId{7, 2});
     say_hello_with({{"three", 1, 1}}, "3", SessionId{7, 3});
-    EXPECT_TRUE(question("1").has_value());
-    EXPECT_TRUE(question("2").has_value());
-    EXPECT_FALSE(question("3").has_value());
+    EXPECT_TRUE(request("1").has_value());
+    EXPECT_TRUE(request("2").has_value());
+    EXPECT_FALSE(request("3").has_value());
     ingest_->forget_peer("1");
     pass(limits::kAckIntervalNs);
     pass(limits::kAckIntervalNs);
-    EXPECT_EQ(question("3")->build_id, "three");
+    EXPECT_EQ(request("3")->build_id, "three");
 }
 
 TEST_F(ImageIntakeTest, LearnsTheSizeWithTheFirstChunkOrThatThereIsNothing) {
     const std::string bytes = content(limits::kImageChunkSizeBytes + 50);
     say_hello_with({{"none", 1, 0}, {"one", 1, 0}});
-    EXPECT_EQ(question()->build_id, "none");
+    EXPECT_EQ(request()->build_id, "none");
     take("peer", sample::image(kSession, {"none", 1, 0}, 0, ""));
-    EXPECT_EQ(question()->build_id, "one");
+    EXPECT_EQ(request()->build_id, "one");
     answer({"one", 1, bytes.size()}, bytes, 0);
-    EXPECT_EQ(question()->offset, limits::kImageChunkSizeBytes);
+    EXPECT_EQ(request()->offset, limits::kImageChunkSizeBytes);
     answer({"one", 1, bytes.size()}, bytes, limits::kImageChunkSizeBytes);
     commit();
     EXPECT_EQ(store_->image("one").value()->bytes, bytes);
@@ -184,16 +184,16 @@ TEST_F(ImageIntakeTest, GoesOnWhereASessionStoppedThatComesBack) {
     const std::string bytes = content(3 * limits::kImageChunkSizeBytes);
     const sample::ImageOffer offer{"one", 1, bytes.size()};
     say_hello_with({{"one", 1, 0}});
-    EXPECT_EQ(question()->offset, 0U);
+    EXPECT_EQ(request()->offset, 0U);
     answer(offer, bytes, 0);
-    EXPECT_EQ(question()->offset, limits::kImageChunkSizeBytes);
+    EXPECT_EQ(request()->offset, limits::kImageChunkSizeBytes);
     ingest_->forget_peer("peer");
     // Another session begins at the front: its bytes may be others.
     say_hello_with({{"one", 1, 0}}, "other", SessionId{7, 7});
-    EXPECT_EQ(question("other")->offset, 0U);
+    EXPECT_EQ(request("other")->offset, 0U);
     ingest_->forget_peer("other");
     say_hello_with({{"one", 1, 0}}, "again");
-    EXPECT_EQ(question("again")->offset, limits::kImageChunkSizeBytes);
+    EXPECT_EQ(request("again")->offset, limits::kImageChunkSizeBytes);
     answer(offer, bytes, limits::kImageChunkSizeBytes, "again");
     answer(offer, bytes, 2 * limits::kImageChunkSizeBytes, "again");
     commit();
@@ -202,21 +202,21 @@ TEST_F(ImageIntakeTest, GoesOnWhereASessionStoppedThatComesBack) {
 
 TEST_F(ImageIntakeTest, AsksForAnotherWhileSomebodyElseSendsTheFirst) {
     say_hello_with({{"one", 1, 30}});
-    EXPECT_EQ(question()->build_id, "one");
+    EXPECT_EQ(request()->build_id, "one");
     say_hello_with({{"one", 1, 30}, {"two", 1, 20}}, "other", SessionId{7, 7});
-    EXPECT_EQ(question("other")->build_id, "two");
+    EXPECT_EQ(request("other")->build_id, "two");
 }
 
 TEST_F(ImageIntakeTest, RefusesAndCountsWhatIsNotOfTheBuild) {
     const std::string bomb = content(40) + "more";
     say_hello_with({{"bad", 1, bomb.size()}, {"huge", 1, 0}, {"one", 1, 30}});
-    EXPECT_EQ(question()->build_id, "bad");
+    EXPECT_EQ(request()->build_id, "bad");
     answer({"bad", 1, bomb.size()}, bomb, 0);
     EXPECT_EQ(ingest_->counts().images_refused.of(ImageRefusal::kDamaged), 1U);
-    EXPECT_EQ(question()->build_id, "huge");
+    EXPECT_EQ(request()->build_id, "huge");
     answer({"huge", 1, limits::kImageSizeBytesMax + 1}, content(100), 0);
     EXPECT_EQ(ingest_->counts().images_refused.of(ImageRefusal::kTooLarge), 1U);
-    EXPECT_EQ(question()->build_id, "one") << "the rest goes on";
+    EXPECT_EQ(request()->build_id, "one") << "the rest goes on";
     answer({"one", 1, 30}, content(30), 0);
     commit();
     EXPECT_FALSE(store_->image("bad").value().has_value());
@@ -243,7 +243,7 @@ protected:
 
     // What the peer is asked for it sends, until it is asked for nothing more.
     void answer_all(std::string_view routing_id, SessionId session, const std::string& bytes) {
-        while (const auto asked = question(routing_id)) {
+        while (const auto asked = request(routing_id)) {
             ASSERT_NE(asked->build_id, "");
             answer({asked->build_id, 1, bytes.size()}, bytes, asked->offset, routing_id, session);
         }
@@ -284,7 +284,7 @@ TEST_F(ImageChecksTest, APeerHasFewImagesAtOnceInChecks) {
     answer_all("peer", kSession, content(30));
     EXPECT_EQ(waiting_.size(), intake_limits::kImageChecksOfOwnerMax);
     say_hello_with({{"other", 1, 30}}, "other", SessionId{7, 7});
-    EXPECT_EQ(question("other")->build_id, "other");
+    EXPECT_EQ(request("other")->build_id, "other");
 }
 
 TEST_F(ImageChecksTest, WhatWaitsForItsCheckIsBoundedInBytes) {
@@ -297,11 +297,11 @@ TEST_F(ImageChecksTest, WhatWaitsForItsCheckIsBoundedInBytes) {
     answer_all("2", SessionId{7, 2}, bytes);
     ASSERT_EQ(waiting_.size(), 2U);
     say_hello_with({{"three", 1, 1}}, "3", SessionId{7, 3});
-    EXPECT_FALSE(question("3").has_value());
+    EXPECT_FALSE(request("3").has_value());
     check();
     pass(limits::kAckIntervalNs);
     pass(limits::kAckIntervalNs);
-    EXPECT_EQ(question("3")->build_id, "three") << "asked for later, not lost";
+    EXPECT_EQ(request("3")->build_id, "three") << "asked for later, not lost";
     EXPECT_TRUE(store_->image("one").value().has_value()) << "although its peer is gone";
 }
 
@@ -309,43 +309,43 @@ TEST_F(ImageChecksTest, SaysThatNothingMoreIsNeededAfterTheLastCheck) {
     say_hello_with({});
     take("peer", sample::image_offers(kSession, offers(2, 30)));
     for (int i = 0; i < 2; ++i) {
-        const auto asked = question();
+        const auto asked = request();
         ASSERT_TRUE(asked.has_value());
         answer({asked->build_id, 1, 30}, content(30), 0);
     }
-    EXPECT_FALSE(question().has_value());
+    EXPECT_FALSE(request().has_value());
     check();
-    EXPECT_FALSE(question().has_value());
+    EXPECT_FALSE(request().has_value());
     check();
-    EXPECT_EQ(question()->build_id, "");
+    EXPECT_EQ(request()->build_id, "");
 }
 
 TEST_F(ImageChecksTest, AnUsedUpBudgetIsRefilledOverTime) {
     say_hello_with(offers(1, 30));
-    answer({"image0", 1, 30}, content(30), question()->offset);
+    answer({"image0", 1, 30}, content(30), request()->offset);
     check(ImageCost{intake_limits::kImageUnpackedBytesMax + intake_limits::kImageUnpackedBytesASecond, 0});
     commit();
     say_hello_with(offers(2, 30));
-    EXPECT_FALSE(question().has_value());
+    EXPECT_FALSE(request().has_value());
     pass(limits::kAckIntervalNs - limits::kGroupCommitNs);
-    EXPECT_FALSE(question().has_value());
+    EXPECT_FALSE(request().has_value());
     EXPECT_EQ(ingest_->counts().images_deferred, 1U);
     say_hello_with({{"other", 1, 30}}, "other", SessionId{7, 7});
-    EXPECT_TRUE(question("other").has_value()) << "it asks others as before";
+    EXPECT_TRUE(request("other").has_value()) << "it asks others as before";
     pass(limits::kAckIntervalNs);
-    EXPECT_EQ(question()->build_id, "image1") << "asked for later, not lost";
+    EXPECT_EQ(request()->build_id, "image1") << "asked for later, not lost";
 }
 
 TEST_F(ImageChecksTest, CpuTimeIsPartOfTheBudget) {
     say_hello_with(offers(1, 30));
-    answer({"image0", 1, 30}, content(30), question()->offset);
+    answer({"image0", 1, 30}, content(30), request()->offset);
     check(ImageCost{0, intake_limits::kImageCpuNsMax + intake_limits::kImageCpuNsASecond / 2});
     say_hello_with(offers(1, 30));
-    EXPECT_FALSE(question().has_value());
+    EXPECT_FALSE(request().has_value());
     pass(2 * limits::kAckIntervalNs);
-    EXPECT_FALSE(question().has_value()) << "it is in the store";
+    EXPECT_FALSE(request().has_value()) << "it is in the store";
     say_hello_with({{"two", 1, 30}});
-    EXPECT_TRUE(question().has_value());
+    EXPECT_TRUE(request().has_value());
 }
 
 TEST_F(ImageChecksTest, APeerWhoseImagesAreRefusedIsCutOff) {

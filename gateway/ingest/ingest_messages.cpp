@@ -435,12 +435,12 @@ ImageIntake::Offerer Ingest::State::offerer(const std::string& routing_id, Sessi
 }
 
 void Ingest::State::ask_for_image(const std::string& routing_id, const Now& now) {
-    auto question = images.next(routing_id, store, now.monotonic_ns);
-    if (!question) {
-        warn("can't look for an image: " + question.error().message);
+    auto request = images.next(routing_id, store, now.monotonic_ns);
+    if (!request) {
+        warn("can't look for an image: " + request.error().message);
         images.forget(routing_id);
-    } else if (question->has_value()) {
-        send(routing_id, encode_need_image((*question)->build_id, (*question)->offset));
+    } else if (request->has_value()) {
+        send(routing_id, encode_need_image((*request)->build_id, (*request)->offset));
     }
 }
 

@@ -85,16 +85,16 @@ Result<std::vector<SessionRecord>> open_sessions(const ControlOptions& options) 
 }
 
 // For each target, the answers of connected sessions; if none is connected, only the newest answer.
-std::vector<Answered> worth_telling(const std::vector<Answered>& answers) {
+std::vector<Answered> reported_answers(const std::vector<Answered>& answers) {
     std::map<TargetId, const Answered*> absent;
-    std::vector<Answered> told;
+    std::vector<Answered> reported;
     for (const Answered& answer : answers) {
         if (answer.reply.outcome != RequestOutcome::kNotConnected) {
-            told.push_back(answer);
+            reported.push_back(answer);
         }
     }
     for (const Answered& answer : answers) {
-        const bool is_there = std::any_of(told.begin(), told.end(), [&](const Answered& other) {
+        const bool is_there = std::any_of(reported.begin(), reported.end(), [&](const Answered& other) {
             return other.session.target == answer.session.target;
         });
         const Answered*& last = absent[answer.session.target];
@@ -104,13 +104,13 @@ std::vector<Answered> worth_telling(const std::vector<Answered>& answers) {
     }
     for (const auto& [target, answer] : absent) {
         if (answer != nullptr) {
-            told.push_back(*answer);
+            reported.push_back(*answer);
         }
     }
-    std::sort(told.begin(), told.end(), [](const Answered& a, const Answered& b) {
+    std::sort(reported.begin(), reported.end(), [](const Answered& a, const Answered& b) {
         return std::tie(a.session.target_name, a.session.session) < std::tie(b.session.target_name, b.session.session);
     });
-    return told;
+    return reported;
 }
 
 std::string outcome_text(const Answered& answer) {
@@ -153,13 +153,13 @@ Result<int> run(const ControlOptions& options) {
         return Error{ErrorCode::kNotFound, "no running session is selected (perfleet sessions lists them)"};
     }
     auto answers = PERFLEET_TRY(line->ask(sessions, order));
-    const std::vector<Answered> told = worth_telling(answers);
+    const std::vector<Answered> reported = reported_answers(answers);
     if (options.output.is_text()) {
-        print_lines(told);
+        print_lines(reported);
     } else {
-        PERFLEET_TRY(print_answer(table_of(told), options.output));
+        PERFLEET_TRY(print_answer(table_of(reported), options.output));
     }
-    const bool are_all = std::all_of(told.begin(), told.end(), [](const Answered& answer) {
+    const bool are_all = std::all_of(reported.begin(), reported.end(), [](const Answered& answer) {
         return answer.reply.outcome == RequestOutcome::kApplied;
     });
     return are_all ? 0 : kExitFailure;
