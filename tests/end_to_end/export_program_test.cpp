@@ -253,6 +253,17 @@ TEST_F(ExportProgram, ScriptPrintsDetailsAsPerfScriptDoes) {
     EXPECT_GT(user_count, 20U) << "samples of the program itself";
     EXPECT_EQ(run({program_path("perfleet"), "script", "--data", folder_ / "data", "-F", "addr"}).ending.status, 2);
 
+    // The address of each fault; registers without a call chain don't make one.
+    perfleet({"record", "-q", "-e", "page-faults", "-c", "1", "-d", "--user-regs=sp"}, {"--", "sh", "-c", work});
+    (void)expect_as_perf("tid,time,event,addr,uregs");
+    std::size_t address_count = 0;
+    for (const std::string& line : lines_of(script("addr,ip", "json"))) {
+        const auto row = nlohmann::json::parse(line);
+        address_count += row["addr"] != "0x0" ? 1 : 0;
+        EXPECT_FALSE(row.contains("callchain")) << line;
+    }
+    EXPECT_GT(address_count, 20U);
+
     for (const auto& [options, fields] : std::vector<std::pair<std::string, std::string>>{
              {"-W -d --phys-data -e cpu-clock -F 4999", "tid,time,addr,weight,phys_addr"},
              {"-e cpu-clock -F 4999 -g --intr-regs=ip,sp --user-regs=ip,bx", "tid,time,event,iregs,uregs"}}) {
