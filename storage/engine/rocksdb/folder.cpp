@@ -130,17 +130,22 @@ bool HeldFolder::take_up(const std::string& directory) {
         return false;
     }
     held_.reset(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    return is_still_at(directory);
+    const Result<bool> is_there = is_still_at(directory);
+    return is_there.ok() && *is_there;
 }
 
-bool HeldFolder::is_still_at(const std::string& directory) const {
+Result<bool> HeldFolder::is_still_at(const std::string& directory) const {
     struct stat held {};
     struct stat there {};
     struct stat database {};
+    if (!held_ || ::fstat(held_.get(), &held) != 0) {
+        return true;
+    }
     const std::string marker = directory + "/" + std::string{kDatabaseMarker};
-    return !held_ || ::fstat(held_.get(), &held) != 0 ||
-           (::stat(directory.c_str(), &there) == 0 && there.st_dev == held.st_dev && there.st_ino == held.st_ino &&
-            ::stat(marker.c_str(), &database) == 0);
+    if (::stat(directory.c_str(), &there) != 0 || ::stat(marker.c_str(), &database) != 0) {
+        return errno == ENOENT || errno == ENOTDIR ? Result<bool>{false} : error_from_errno(errno, directory);
+    }
+    return there.st_dev == held.st_dev && there.st_ino == held.st_ino;
 }
 
 FileDescriptor open_regular_file(const fs::path& path) {

@@ -35,7 +35,8 @@ public:
     explicit HeldFolder(const std::string& directory);
 
     // Whether this folder is still at the path, with a database in it; true if it could not be opened.
-    [[nodiscard]] bool is_still_at(const std::string& directory) const;
+    // Errors: where the disk can't be read.
+    [[nodiscard]] Result<bool> is_still_at(const std::string& directory) const;
 
     // Closes it, so that its disk can be unmounted.
     void let_go();

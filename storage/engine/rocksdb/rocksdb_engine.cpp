@@ -405,10 +405,8 @@ private:
 
     // RocksDB can write and sync deleted files without an error, but their contents can't be opened again.
     [[nodiscard]] Result<Done> check_folder() const {
-        if (folder_.is_still_at(directory())) {
-            return Done{};
-        }
-        return gone();
+        const bool is_there = PERFLEET_TRY(folder_.is_still_at(directory()));
+        return is_there ? Result<Done>{Done{}} : gone();
     }
 
     [[nodiscard]] Error gone() const {
