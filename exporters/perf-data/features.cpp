@@ -74,7 +74,7 @@ std::string event_section(std::span<const ExportedEvent> events) {
     out.put(static_cast<std::uint32_t>(events.size()))
         .put(static_cast<std::uint32_t>(events.empty() ? kAttrSizeBytes : events.front().attr().size()));
     for (const ExportedEvent& event : events) {
-        out.put_raw(event.attr()).put(std::uint32_t{1}).put_string(std::string{event.recorded_name()}).put(event.id);
+        out.put_raw(event.attr()).put(std::uint32_t{1}).put_string(event.recorded_name()).put(event.id);
     }
     return out.take();
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "schemas/perf/perf_event.h"
+#include "schemas/perf/recorded_attr.h"
 #include "schemas/text/numbered_name.h"
 
 namespace perfleet {
@@ -19,11 +20,6 @@ constexpr std::size_t kRecordedAttrSizeBytesMax = 128;  // perf 6.1 refuses larg
 // Ids of generated formats: above those of the running kernel's tracepoints, within the 16 bits of common_type.
 constexpr std::uint64_t kKernelLogIdFirst = 60'000;
 constexpr std::uint64_t kConfigDummy = 9;  // PERF_COUNT_SW_DUMMY: an event that never counts by itself
-
-// Offsets of fields in perf_event_attr.
-constexpr std::size_t kSampleTypeAt = 24;
-constexpr std::size_t kReadFormatAt = 32;
-constexpr std::size_t kFlagsAt = 40;
 
 // Bits of perf_event_attr's flags.
 constexpr std::uint64_t kExcludeUser = 1U << 4;
@@ -63,18 +59,7 @@ constexpr std::uint64_t kWrittenFields =
     perf::sample_type::kCallchain | perf::sample_type::kRaw;
 
 std::uint64_t recorded_sample_type(std::string_view attr) {
-    std::uint64_t type = 0;
-    std::memcpy(&type, attr.data() + kSampleTypeAt, sizeof(type));
-    return type & kWrittenFields;
-}
-
-std::uint64_t recorded_branch_type(std::string_view attr) {
-    constexpr std::size_t kBranchTypeAt = 72;
-    std::uint64_t type = 0;
-    if (attr.size() >= kBranchTypeAt + sizeof(type)) {
-        std::memcpy(&type, attr.data() + kBranchTypeAt, sizeof(type));
-    }
-    return type;
+    return perf::attr_field(attr, perf::attr_offset::kSampleType) & kWrittenFields;
 }
 
 // Whether perf finds the event of each record if the attrs of the session's events are written as they were recorded.
@@ -152,35 +137,31 @@ std::uint64_t ExportedEvent::sample_type() const {
 }
 
 bool ExportedEvent::has_branch_index() const {
-    constexpr std::uint64_t kIndex = 1U << 17;  // PERF_SAMPLE_BRANCH_HW_INDEX
-    return (recorded_branch_type(recorded_attr) & kIndex) != 0;
+    return (perf::attr_field(recorded_attr, perf::attr_offset::kBranchSampleType) &
+            perf::branch_sample_type::kHwIndex) != 0;
 }
 
 bool ExportedEvent::has_chains_of_branches() const {
-    constexpr std::uint64_t kCallStack = 1U << 11;  // PERF_SAMPLE_BRANCH_CALL_STACK
-    return (recorded_branch_type(recorded_attr) & kCallStack) != 0;
+    return (perf::attr_field(recorded_attr, perf::attr_offset::kBranchSampleType) &
+            perf::branch_sample_type::kCallStack) != 0;
 }
 
 std::uint64_t ExportedEvent::read_format() const {
-    std::uint64_t bits = 0;
-    if (!recorded_attr.empty()) {
-        std::memcpy(&bits, recorded_attr.data() + kReadFormatAt, sizeof(bits));
-    }
-    return bits;
+    return perf::attr_field(recorded_attr, perf::attr_offset::kReadFormat);
 }
 
 std::string_view ExportedEvent::recorded_name() const { return recorded_attr.empty() ? name : without_number(name); }
 
 std::string ExportedEvent::attr() const {
+    namespace offset = perf::attr_offset;
     if (!recorded_attr.empty()) {
         std::string attr = recorded_attr;
-        std::uint64_t flags = 0;
-        std::memcpy(&flags, attr.data() + kFlagsAt, sizeof(flags));
+        const std::uint64_t flags = perf::attr_field(attr, offset::kFlags);
         store(attr, 0, type, 4);
         store(attr, 4, attr.size(), 4);
         store(attr, 8, config, 8);
-        store(attr, kSampleTypeAt, sample_type(), 8);
-        store(attr, kFlagsAt, flags | kSampleIdAll, 8);
+        store(attr, offset::kSampleType, sample_type(), 8);
+        store(attr, offset::kFlags, flags | kSampleIdAll, 8);
         return attr;
     }
     std::string attr(kAttrSizeBytes, '\0');
@@ -188,8 +169,8 @@ std::string ExportedEvent::attr() const {
     store(attr, 4, kAttrSizeBytes, 4);
     store(attr, 8, config, 8);
     store(attr, 16, period, 8);
-    store(attr, kSampleTypeAt, sample_type(), 8);
-    store(attr, kFlagsAt,
+    store(attr, offset::kSampleType, sample_type(), 8);
+    store(attr, offset::kFlags,
           kSampleIdAll | kUseClockid | (is_frequency ? kFreq : 0) | (exclude_kernel ? kExcludeKernel : 0) |
               (exclude_user ? kExcludeUser : 0) | (id == 1 ? kSideBand : 0),
           8);

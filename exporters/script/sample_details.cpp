@@ -6,26 +6,11 @@
 #include <cstring>
 
 #include "schemas/perf/perf_event.h"
+#include "schemas/perf/recorded_attr.h"
 #include "schemas/perf/registers.h"
 
 namespace perfleet {
 namespace {
-
-// Places in perf_event_attr.
-constexpr std::size_t kSampleTypeAt = 24;
-constexpr std::size_t kBranchTypeAt = 72;
-constexpr std::size_t kUserRegistersAt = 80;
-constexpr std::size_t kInterruptRegistersAt = 96;
-
-constexpr std::uint64_t kBranchesHaveIndex = 1U << 17;  // PERF_SAMPLE_BRANCH_HW_INDEX
-
-std::uint64_t word_at(std::string_view attr, std::size_t offset) {
-    std::uint64_t word = 0;
-    if (attr.size() >= offset + sizeof(word)) {
-        std::memcpy(&word, attr.data() + offset, sizeof(word));
-    }
-    return word;
-}
 
 std::vector<std::uint64_t> words_of(std::string_view bytes) {
     std::vector<std::uint64_t> words(bytes.size() / sizeof(std::uint64_t));
@@ -75,11 +60,12 @@ std::string option_of(ScriptField field) {
 bool is_detail(ScriptField field) { return sample_field_of(field) != 0; }
 
 SampleDetails::SampleDetails(const SessionRecord& session, EventNumber event) : architecture_{session.architecture} {
+    namespace offset = perf::attr_offset;
     if (const EventRecord* const record = session.event_at(event)) {
-        sample_type_ = word_at(record->attr, kSampleTypeAt);
-        branch_type_ = word_at(record->attr, kBranchTypeAt);
-        user_registers_ = word_at(record->attr, kUserRegistersAt);
-        interrupt_registers_ = word_at(record->attr, kInterruptRegistersAt);
+        sample_type_ = perf::attr_field(record->attr, offset::kSampleType);
+        branch_type_ = perf::attr_field(record->attr, offset::kBranchSampleType);
+        user_registers_ = perf::attr_field(record->attr, offset::kSampleRegsUser);
+        interrupt_registers_ = perf::attr_field(record->attr, offset::kSampleRegsIntr);
     }
 }
 
@@ -120,7 +106,7 @@ SampleDetails::Values SampleDetails::registers(ScriptField field, const MergedRo
 std::vector<SampleDetails::Branch> SampleDetails::branches(const MergedRow& row) const {
     constexpr std::size_t kBranchWords = 3;
     const std::vector<std::uint64_t> words = words_of(row.rows.bytes(ColumnId::kBranchesBytes, row.row));
-    const std::size_t first = (branch_type_ & kBranchesHaveIndex) != 0 ? 2 : 1;
+    const std::size_t first = (branch_type_ & perf::branch_sample_type::kHwIndex) != 0 ? 2 : 1;
     std::vector<Branch> branches;
     for (std::size_t at = first; !words.empty() && branches.size() < words.front() && at + kBranchWords <= words.size();
          at += kBranchWords) {
