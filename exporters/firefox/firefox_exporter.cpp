@@ -140,12 +140,15 @@ private:
 
     void write_samples(const Timeline::Track& track, const TimelineEvent& event) {
         const auto row = [&](std::uint32_t number) -> const TimelineRow& { return timeline_.rows()[number]; };
-        const bool has_time = event.unit == "ns";
-        file_.raw("\"samples\":{\"weightType\":").text(has_time ? "tracing-ms" : "samples").raw(",");
+        // The profiler's weight types; numbers of other events are shown as samples.
+        const bool has_time = event.has_time();
+        const bool has_bytes = event.is_amount && event.unit == "bytes";
+        file_.raw("\"samples\":{\"weightType\":");
+        file_.text(has_time ? "tracing-ms" : has_bytes ? "bytes" : "samples").raw(",");
         list("stack", track.rows, [&](std::uint32_t number) { optional(stack_of(row(number).node)); });
         list("time", track.rows, [&](std::uint32_t number) { time(row(number).time_ns); });
         list("weight", track.rows,
-             [&](std::uint32_t number) { has_time ? file_.decimal(row(number).weight, 6) : file_.number(1); });
+             [&](std::uint32_t number) { file_.signed_decimal(row(number).amount, has_time ? 6 : 0); });
         length(track.rows.size());
         file_.raw(",");
     }

@@ -1,6 +1,6 @@
 // Writes the selected rows as collapsed stacks, one line a call chain, as flame graph tools read them.
 //
-//   command;outermost;…;innermost count
+//   command;outermost;…;innermost amount
 //
 // Lines are sorted by bytes; each chain occurs once. In names a `;` becomes `:`, and control characters and bytes that
 // aren't UTF-8 are escaped. The event is chosen as in `top`. A selection without samples gives an empty text and a
@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "query-engine/service/export_format.h"
-#include "query-engine/statistic/session/coverage.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_names.h"
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/statistic/stack/stack_counts.h"
@@ -38,19 +37,20 @@ public:
         : names_{symbolizer, memory, worker_count}, share_{memory} {}
 
     // Stops counting if the memory is exceeded.
-    void add(const EpochStackCounts& epoch) {
+    void add(const Measure& measure, const EpochStackCounts& epoch) {
+        total_ += epoch.total;
         names_.name_epoch(*epoch.dictionary, epoch.counts);
         fields_.resize(names_.name_count());
         std::vector<StackNumber> chain;
         for (const StackCount& count : epoch.counts) {
             chain_of(*epoch.dictionary, count.stack, chain);
-            std::string line = field(epoch.runners[count.runner_index].command);
+            std::string line = field(root_name(measure, epoch, epoch.runners[count.runner_index]));
             for (auto frame = chain.rbegin(); frame != chain.rend(); ++frame) {
                 line += ';';
                 line += field_of(names_.number_of(*frame));
             }
-            const auto [entry, is_new] = lines_.try_emplace(std::move(line), 0);
-            entry->second += count.value;
+            const auto [entry, is_new] = lines_.try_emplace(std::move(line));
+            entry->second += count.sum;
             // Held twice: here and in the text.
             size_bytes_ += is_new ? kLineSizeBytes + 2 * entry->first.size() : 0;
             share_.set(names_.size_bytes() + size_bytes_);
@@ -61,11 +61,15 @@ public:
     }
 
     [[nodiscard]] const FrameNames& names() const { return names_; }
+    [[nodiscard]] const RowTotal& total() const { return total_; }
 
-    [[nodiscard]] std::string text() const {
+    // Lines of amounts above 0.
+    [[nodiscard]] std::string text(NegativeAmounts& negative) const {
         std::string text;
-        for (const auto& [line, value] : lines_) {
-            text += line + ' ' + std::to_string(value) + '\n';
+        for (const auto& [line, sum] : lines_) {
+            if (negative.is_shown(sum.amount) && sum.amount != 0) {
+                text += line + ' ' + std::to_string(sum.amount) + '\n';
+            }
         }
         return text;
     }
@@ -82,7 +86,8 @@ private:
 
     FrameNames names_;
     std::vector<std::string> fields_;  // by the number of the name; only used ones are filled
-    std::map<std::string, std::uint64_t> lines_;
+    std::map<std::string, Sum> lines_;
+    RowTotal total_;
     std::size_t size_bytes_ = 0;  // of the lines and fields
     MemoryShare share_;
 };
@@ -92,24 +97,22 @@ Result<QueryEnd> write_folded(const ExportInput& input, Symbolizer& symbolizer, 
     const Scan& scan = input.scan;
     QueryEnd outcome;
     outcome.summary = "collapsed stacks";
-    const auto event = PERFLEET_TRY(choose_event(scan));
-    if (!event.has_value()) {
+    const auto measure = PERFLEET_TRY(choose_measure(scan));
+    if (!measure) {
         outcome.warnings.emplace_back(
             "no samples are in the selection: the file is empty (perfleet losses lists what there is)");
         return outcome;
     }
     Folding folding{symbolizer, scan.memory(), scan.worker_count()};
     SourceExpansion expansion{symbolizer, scan.memory(), options};
-    const Result<Done> visited =
-        expansion.visit(scan, StackCountOptions{.event = event->name, .sum_weights = weighs_by_default(scan, *event)},
-                        [&](const EpochStackCounts& epoch) { folding.add(epoch); });
-    if (!visited.ok()) {
-        return Error{visited.error()};
-    }
-    const std::string text = folding.text();
+    PERFLEET_TRY(
+        expansion.visit(scan, *measure, {}, [&](const EpochStackCounts& epoch) { folding.add(*measure, epoch); }));
+    NegativeAmounts negative;
+    const std::string text = folding.text(negative);
     PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{text})));
     folding.names().add_hint(FrameNames::HintAt::kNoAddresses, outcome.warnings);
-    finish_profile(scan, *event, symbolizer, outcome.ledger, outcome.warnings);
+    negative.warn(measure->unit, outcome.warnings);
+    finish_profile(scan, *measure, folding.total(), symbolizer, outcome.ledger, outcome.warnings);
     return outcome;
 }
 

@@ -118,11 +118,11 @@ TEST(OddDefinitions, AreMarkedCountedAndNamedAndAllRowsAreThere) {
     std::uint64_t cut = 0;
     std::uint64_t good = 0;
     for (const auto& row : top->rows) {
-        self += std::get<std::uint64_t>(row[column("self")]);
+        self += std::get<std::uint64_t>(row[column("self_samples")]);
         const std::string image = std::get<std::string>(row[column("image")]);
-        const std::uint64_t children = std::get<std::uint64_t>(row[column("children")]);
+        const std::uint64_t children = std::get<std::uint64_t>(row[column("children_samples")]);
         cut += image.find("[truncated: depth]") != std::string::npos ? children : 0;
-        good += image == "good" ? std::get<std::uint64_t>(row[column("self")]) : 0;
+        good += image == "good" ? std::get<std::uint64_t>(row[column("self_samples")]) : 0;
     }
     EXPECT_EQ(self, 15U);
     EXPECT_EQ(cut, 4U) << "1,025 and 1,500 deep, a node that calls itself, one whose caller comes later";

@@ -238,7 +238,8 @@ protected:
         for (const auto& row : answer->rows) {
             const auto text = [&](const char* name) { return printable(std::get<std::string>(row[column(name)])); };
             counts[{text("command"), text("image"), text("symbol")}] = {
-                std::get<std::uint64_t>(row[column("self")]), std::get<std::uint64_t>(row[column("children")])};
+                std::get<std::uint64_t>(row[column("self_samples")]),
+                std::get<std::uint64_t>(row[column("children_samples")])};
         }
         return counts;
     }

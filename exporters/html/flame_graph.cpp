@@ -56,7 +56,8 @@ std::uint32_t FlameGraphMaker::callee(std::uint32_t caller, std::uint32_t name) 
     return number;
 }
 
-void FlameGraphMaker::add(const EpochStackCounts& epoch, std::uint32_t first_slice) {
+void FlameGraphMaker::add(const Measure& measure, const EpochStackCounts& epoch, std::uint32_t first_slice) {
+    total_ += epoch.total;
     names_.name_epoch(*epoch.dictionary, epoch.counts);
     node_branches_.resize(std::max(node_branches_.size(), epoch.dictionary->stack_count()));
     const auto end = epoch.counts.end();
@@ -65,7 +66,7 @@ void FlameGraphMaker::add(const EpochStackCounts& epoch, std::uint32_t first_sli
         count = std::find_if(first, end,
                              [&](const StackCount& other) { return other.runner_index != first->runner_index; });
         const Runner& runner = epoch.runners[first->runner_index];
-        const std::uint32_t command = callee(0, commands_.number_of(runner.command));
+        const std::uint32_t command = callee(0, commands_.number_of(root_name(measure, epoch, runner)));
         for (const NodeTotal& node : totals_.of(*epoch.dictionary, {first, count})) {
             if (node.node.value >= node_branches_.size()) {
                 node_branches_.resize(std::size_t{node.node.value} + 1);
@@ -73,8 +74,8 @@ void FlameGraphMaker::add(const EpochStackCounts& epoch, std::uint32_t first_sli
             const std::uint32_t branch = callee(
                 node.caller == kEmptyStack ? command : node_branches_[node.caller.value], names_.number_of(node.node));
             node_branches_[node.node.value] = branch;
-            if (node.self != 0) {
-                cells_.push_back({branch, first_slice + runner.slice, node.self});
+            if (negative_.is_shown(node.self.amount) && node.self.amount != 0) {
+                cells_.push_back({branch, first_slice + runner.slice, static_cast<std::uint64_t>(node.self.amount)});
             }
         }
         share_.set(names_.size_bytes() + commands_.size_bytes() +

@@ -1,8 +1,8 @@
-// The frames of a flame graph with their samples in each slice of time: the content of the HTML page.
+// The frames of a flame graph with their amounts in each slice of time: the content of the HTML page.
 //
 // Frames are in pre-order: first the commands, siblings ascending by text, so that the same stored rows give the same
-// graph. A frame has the samples that end in it, by slice of time; the sum of a branch also includes the deeper frames
-// that follow it.
+// graph. A frame has the measure of the samples that end in it, by slice of time; the sum of a branch also includes the
+// deeper frames that follow it.
 //
 // One thread. FlameGraphMaker borrows the symbolizer and the query's memory; FlameGraph is plain values.
 #pragma once
@@ -33,7 +33,7 @@ struct FlameFrame {
     std::uint32_t function = 0;
 };
 
-// Samples of one frame in one slice.
+// The measure of one frame in one slice.
 struct FlameCell {
     std::uint32_t frame = 0;
     std::uint32_t slice = 0;
@@ -63,8 +63,11 @@ class FlameGraphMaker {
 public:
     FlameGraphMaker(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count, FrameNames::Wanted wanted);
 
-    // The slice is Runner::slice + first_slice. Stops counting when the memory is exceeded.
-    void add(const EpochStackCounts& epoch, std::uint32_t first_slice);
+    // The slice is Runner::slice + first_slice. Amounts below 0 are left out. Stops counting when the memory is
+    // exceeded.
+    void add(const Measure& measure, const EpochStackCounts& epoch, std::uint32_t first_slice);
+    [[nodiscard]] const RowTotal& total() const { return total_; }
+    [[nodiscard]] const NegativeAmounts& negative() const { return negative_; }
 
     // Slices from `second_side` on belong to the other side of a comparison. Merging keeps the sides apart; the other
     // side's slices then begin at second_side / slices_merged, rounded up.
@@ -86,6 +89,8 @@ private:
     FrameNames names_;
     TextNumbers commands_;
     StackTotals totals_;
+    RowTotal total_;
+    NegativeAmounts negative_;
     std::vector<std::uint32_t> node_branches_;  // of the current runner
     std::vector<Branch> branches_;              // callers first; the first is the root
     CalleeTable numbers_;                       // by (caller, name)

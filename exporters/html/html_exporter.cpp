@@ -16,8 +16,7 @@
 #include "query-engine/statistic/diff/diff.h"
 #include "query-engine/statistic/diff/diff_command.h"
 #include "query-engine/statistic/profile/slowest.h"
-#include "query-engine/statistic/session/coverage.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 #include "schemas/text/utf8.h"
@@ -72,11 +71,9 @@ PageSide side_of(const Scan& scan, const std::string& event) {
     return side;
 }
 
-Result<Done> count(const Scan& scan, const EventChoice& event, const HtmlOptions& options, const TimeSlices& slices,
-                   std::uint32_t first_slice, SourceExpansion& expansion, FlameGraphMaker& maker) {
+Result<Done> count(const Scan& scan, const Measure& measure, const TimeSlices& slices, std::uint32_t first_slice,
+                   SourceExpansion& expansion, FlameGraphMaker& maker) {
     StackCountOptions wanted;
-    wanted.event = event.name;
-    wanted.sum_weights = options.sum_weights;
     if (slices.count > 1) {
         wanted.cuts = [&](std::size_t session_index) {
             std::vector<Ticks> cuts;
@@ -87,7 +84,8 @@ Result<Done> count(const Scan& scan, const EventChoice& event, const HtmlOptions
             return cuts;
         };
     }
-    return expansion.visit(scan, wanted, [&](const EpochStackCounts& epoch) { maker.add(epoch, first_slice); });
+    return expansion.visit(scan, measure, wanted,
+                           [&](const EpochStackCounts& epoch) { maker.add(measure, epoch, first_slice); });
 }
 
 std::string title_of(const PageData& data) {
@@ -186,11 +184,11 @@ Result<QueryEnd> write_empty_page(const Scan& scan, PageData data, const std::st
     return QueryEnd{std::nullopt, "a page without frames", std::move(ledger), std::move(data.warnings)};
 }
 
-Result<std::optional<EventChoice>> choose_page_event(const Scan& scan, const HtmlOptions& options) {
+Result<std::optional<Measure>> choose_page_measure(const Scan& scan, const HtmlOptions& options) {
     if (!options.slowest.is_given()) {
-        return choose_event(scan);
+        return choose_measure(scan);
     }
-    return std::optional{PERFLEET_TRY(choose_operation_event(scan, options.slowest))};
+    return std::optional{PERFLEET_TRY(choose_operation_measure(scan, options.slowest))};
 }
 
 }  // namespace
@@ -213,28 +211,25 @@ Result<Selection> before_selection(const std::string& text, const Selection& sel
     return side;
 }
 
-Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& symbolizer, const HtmlOptions& given,
+Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& symbolizer, const HtmlOptions& options,
                              ExportSink& sink) {
-    const bool is_slowest = given.slowest.is_given();
-    const auto event = PERFLEET_TRY(choose_page_event(scan, given));
-    if (!event.has_value()) {
+    const bool is_slowest = options.slowest.is_given();
+    const auto chosen = PERFLEET_TRY(choose_page_measure(scan, options));
+    if (!chosen.has_value()) {
         PageData none;
-        none.title = given.title;
-        none.unit = "samples";
+        none.title = options.title;
+        none.unit = kRowUnit;
         return write_empty_page(
             scan, std::move(none),
             "no samples are in the selection: nothing to show (perfleet losses lists what there is)", sink);
     }
-    const EventChoice& choice = *event;
-    HtmlOptions options = given;
-    options.sum_weights = given.sum_weights || weighs_by_default(scan, choice);
+    const Measure& measure = *chosen;
     PageData data;
-    data.event = choice.name;
-    data.is_count = !options.sum_weights;
-    data.unit = data.is_count ? "samples" : choice.unit;
-    data.is_sampled = choice.is_sampled;
-    data.side = side_of(scan, choice.name);
-    data.side.slices = slices_of(scan, choice.name, options.slice_count);
+    data.event = measure.event;
+    data.unit = measure.unit;
+    data.is_sampled = measure.is_sampled;
+    data.side = side_of(scan, measure.event);
+    data.side.slices = slices_of(scan, measure.event, options.slice_count);
     data.title = options.title.empty() ? title_of(data) : options.title;
     if (is_slowest && options.title.empty()) {
         data.title =
@@ -251,15 +246,15 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
         data.has_before = true;
         data.before = data.side;
         data.before_name = "in other operations";
-        PERFLEET_TRY(count_slowest(scan, choice, options, !data.is_count, data.side.slices, expansion, maker));
+        PERFLEET_TRY(count_slowest(scan, measure, options, data.side.slices, expansion, maker));
     } else {
-        PERFLEET_TRY(count(scan, choice, options, data.side.slices, 0, expansion, maker));
+        PERFLEET_TRY(count(scan, measure, data.side.slices, 0, expansion, maker));
     }
     if (before != nullptr) {
         data.has_before = true;
-        data.before = side_of(*before, choice.name);
-        data.before.slices = slices_of(*before, choice.name, options.slice_count);
-        if (Result<Done> counted = count(*before, choice, options, data.before.slices, second_side, expansion, maker);
+        data.before = side_of(*before, measure.event);
+        data.before.slices = slices_of(*before, measure.event, options.slice_count);
+        if (Result<Done> counted = count(*before, measure, data.before.slices, second_side, expansion, maker);
             !counted.ok()) {
             return std::move(counted).error();
         }
@@ -277,30 +272,32 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
     merge(data.before.slices, data.graph.slices_merged);
     if (data.graph.total == 0) {
         return write_empty_page(scan, std::move(data),
-                                "no sample of event " + choice.name +
+                                "no sample of event " + measure.event +
                                     " lies in the selection: nothing to show (perfleet sessions says when there were "
                                     "some)",
                                 sink);
     }
+    data.weight_of_one = maker.total().amount_of_effective_row();
+    maker.negative().warn(data.unit, data.warnings);
     warn_of_graph(data.graph, data.warnings);
     if (!data.has_before) {  // else the comparison adds it
         maker.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                                data.warnings);
     }
     Ledger ledger;
-    finish_profile(scan, choice, symbolizer, ledger, data.warnings);
+    finish_profile(scan, measure, maker.total(), symbolizer, ledger, data.warnings);
     data.ledgers.emplace_back("rows", ledger);
     if (before != nullptr) {
         DiffOptions judging;
         judging.subject = DiffSubject::kProfile;
         add_verdicts(PERFLEET_TRY(make_diff(*before, scan, symbolizer, judging)), data);
-        Ledger ledger_before = event_ledger(*before, choice.name, data.warnings);
+        Ledger ledger_before = event_ledger(*before, measure.event, data.warnings);
         data.ledgers.front().first = "after";
         data.ledgers.insert(data.ledgers.begin(), {"before", ledger_before});
         ledger.add(ledger_before);
     }
     if (is_slowest) {
-        const SlowestProfileOptions judging{options.slowest, !data.is_count, options.each_address, true, std::nullopt};
+        const SlowestProfileOptions judging{options.slowest, options.each_address, std::nullopt};
         add_verdicts(PERFLEET_TRY(make_slowest(scan, symbolizer, judging)), data);
     }
     const RowFilter& filter = scan.selection().filter;

@@ -12,7 +12,7 @@
 #include "exporters/sink/testing/page_json.h"
 #include "query-engine/statistic/diff/diff.h"
 #include "query-engine/statistic/profile/tree.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "schemas/text/utf8.h"
@@ -97,9 +97,9 @@ protected:
     }
 
     static std::string event_of(const Scan& scan) {
-        const Result<std::optional<EventChoice>> event = choose_event(scan);
-        EXPECT_TRUE(event.ok() && event->has_value());
-        return (*event)->name;
+        const Result<std::optional<Measure>> measure = choose_measure(scan);
+        EXPECT_TRUE(measure.ok() && measure->has_value());
+        return (*measure)->event;
     }
 
     // Where a slice begins.
@@ -232,8 +232,9 @@ TEST_F(HtmlExporter, WhatIsCutStaysInTheTotals) {
     const Scan scan = scan_of(*store_);
     Symbolizer symbolizer{nullptr, {}};
     FlameGraphMaker maker{symbolizer, scan.memory(), 1, FrameNames::Wanted::kSymbols};
-    const Result<Done> visited = visit_stack_counts(scan, StackCountOptions{.event = event_of(scan)},
-                                                    [&](const EpochStackCounts& epoch) { maker.add(epoch, 0); });
+    const Measure measure = measure_of(scan, event_of(scan));
+    const Result<Done> visited =
+        visit_stack_counts(scan, measure, {}, [&](const EpochStackCounts& epoch) { maker.add(measure, epoch, 0); });
     ASSERT_TRUE(visited.ok());
     const FlameGraph whole = maker.make(1);
     const FlameGraph cut = maker.make(1, {.frames_max = 10});
@@ -258,10 +259,10 @@ TEST_F(HtmlExporter, SlicesAreMergedWhereTheirNumbersAreTooMany) {
     const Scan scan = scan_of(*store_);
     Symbolizer symbolizer{nullptr, {}};
     FlameGraphMaker maker{symbolizer, scan.memory(), 1, FrameNames::Wanted::kSymbols};
+    const Measure measure = measure_of(scan, event_of(scan));
     for (const std::uint32_t first : {0U, 1U, 2U, 3U, 4U}) {
-        const Result<Done> visited =
-            visit_stack_counts(scan, StackCountOptions{.event = event_of(scan)},
-                               [&](const EpochStackCounts& epoch) { maker.add(epoch, first); });
+        const Result<Done> visited = visit_stack_counts(
+            scan, measure, {}, [&](const EpochStackCounts& epoch) { maker.add(measure, epoch, first); });
         ASSERT_TRUE(visited.ok());
     }
     const FlameGraph whole = maker.make(3);

@@ -25,8 +25,7 @@ OptionTable<HtmlOptions> make_options() {
         .flag("addresses", &HtmlOptions::each_address,
               "show each address that has no symbol, not its function or image")
         .flag("inlines", &HtmlOptions::has_inlines,
-              "show inlined functions as calls, from debug information (`NAME (inlined)`)")
-        .flag("weight", &HtmlOptions::sum_weights, "sum the event's unit instead of counting samples");
+              "show inlined functions as calls, from debug information (`NAME (inlined)`)");
     add_slowest_options(table, &HtmlOptions::slowest);
     return table.finish([](const OptionValues&, HtmlOptions& options) -> Result<Done> {
         if (options.slowest.is_given() && !options.before.empty()) {

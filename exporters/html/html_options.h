@@ -18,11 +18,10 @@ struct HtmlOptions {
     std::uint64_t slice_count = kHtmlSlices;  // 0: no strip of time and no intervals
     bool each_address = false;
     bool has_inlines = false;
-    bool sum_weights = false;
     SlowestOptions slowest;  // set: the page compares the slowest operations with the others
 };
 
-// The options before, title, slices, addresses, inlines, weight, slowest, of.
+// The options before, title, slices, addresses, inlines, slowest, of.
 [[nodiscard]] const OptionTable<HtmlOptions>& html_options();
 
 }  // namespace perfleet

@@ -291,11 +291,11 @@ class Page extends BasePage {
 
     // Of the share of frames [frames] with all they call, or of those alone; null: none can be told.
     interval(frames, isSelf) {
-        if (!this.data.counts || !this.data.sampled) {
+        if (!this.data.sampled) {
             return null;
         }
         const hits = this.slicesOf(frames, isSelf);
-        return shareInterval(hits, this.profile.sliceTotals, ...this.slices);
+        return shareInterval(hits, this.profile.sliceTotals, this.data.weight_of_one, ...this.slices);
     }
 
     slicesOf(frames, isSelf) {

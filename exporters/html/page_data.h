@@ -1,6 +1,6 @@
 // The data of a page as JSON, compressed in its `<script id="data">` (exporters/sink/packed_json.h).
 //
-//   {"format":1, "title":…, "event":…, "unit":…, "counts":bool, "sampled":bool,
+//   {"format":1, "title":…, "event":…, "unit":…, "weight_of_one":x, "sampled":bool,
 //    "sessions":[{"id":…,"name":…,"target":…,"architecture":…}], "session_count":n,
 //    "strings":[…],                                          each once
 //    "functions":{"name":[…],"image":[…]},                   numbers of strings; image -1: a command
@@ -56,8 +56,8 @@ struct PageData {
     std::string title;
     std::string event;
     std::string unit;
-    bool is_count = true;     // counts of samples, not sums of a unit
-    bool is_sampled = false;  // shares are estimates
+    double weight_of_one = 1;  // amount of one of as many samples of equal weights (Kish)
+    bool is_sampled = false;   // shares are estimates
     PageSide side;
     bool has_before = false;
     PageSide before;

@@ -4,15 +4,14 @@
 #include "exporters/html/flame_graph.h"
 #include "exporters/html/html_options.h"
 #include "exporters/html/page_data.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/source_expansion.h"
 
 namespace perfleet {
 
 // Slices of the other operations are numbered from `slices.count` on. Errors: those of find_operations() and
 // visit_operation_samples().
-[[nodiscard]] Result<Done> count_slowest(const Scan& scan, const EventChoice& event, const HtmlOptions& options,
-                                         bool sum_weights, const TimeSlices& slices, SourceExpansion& expansion,
-                                         FlameGraphMaker& maker);
+[[nodiscard]] Result<Done> count_slowest(const Scan& scan, const Measure& measure, const HtmlOptions& options,
+                                         const TimeSlices& slices, SourceExpansion& expansion, FlameGraphMaker& maker);
 
 }  // namespace perfleet

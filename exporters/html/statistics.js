@@ -73,8 +73,9 @@ export function studentQuantile(tail, degrees) {
 const kNormalQuantile = 1.959963984540054;
 const kTail = 0.025;
 
-// The interval of 95 % of Σ hits ÷ Σ counts; null where fewer than two clusters have samples.
-export function shareInterval(hits, counts, first = 0, end = counts.length) {
+// The interval of 95 % of Σ hits ÷ Σ counts; null where fewer than two clusters have samples. Of samples that weigh
+// differently both are sums of weights, and `weightOfOne` stands for a sample of equal weights (Kish).
+export function shareInterval(hits, counts, weightOfOne = 1, first = 0, end = counts.length) {
     let sum = 0;
     let count = 0;
     let clusters = 0;
@@ -91,10 +92,10 @@ export function shareInterval(hits, counts, first = 0, end = counts.length) {
     for (let i = first; i < end; i++) {
         squares += counts[i] > 0 ? (hits[i] - share * counts[i]) ** 2 : 0;
     }
-    const independent = count * share * (1 - share);
+    const independent = count * weightOfOne * share * (1 - share);
     const effect = independent > 0 ? Math.max(1, clusters / (clusters - 1) * squares / independent) : 1;
     const widening = studentQuantile(kTail, clusters - 1) / kNormalQuantile;
-    const worth = count / effect / (widening * widening);
+    const worth = count / weightOfOne / effect / (widening * widening);
     const seen = share * worth;
     return {
         share,

@@ -17,6 +17,7 @@
 #include "exporters/sink/gzip_stream.h"
 #include "exporters/timeline/timeline.h"
 #include "query-engine/service/export_format.h"
+#include "query-engine/statistic/session/measure.h"
 
 namespace perfleet {
 namespace {
@@ -59,6 +60,13 @@ public:
         }
         PERFLEET_TRY(flush());
         return gzip_.finish();
+    }
+
+    // Of what the format can't hold.
+    void warn(std::vector<std::string>& warnings) const {
+        for (const auto& [unit, negative] : negative_) {
+            negative.warn(unit, warnings);
+        }
     }
 
 private:
@@ -173,7 +181,10 @@ private:
             sample.add_uint64(perfetto::PerfSample::kCallstack, row.node);
             sample.add_enum(perfetto::PerfSample::kMode, is_kernel ? perfetto::kModeKernel : perfetto::kModeUser);
         }
-        sample.add_uint64(perfetto::PerfSample::kCount, samples.weights[cpu] += row.weight);
+        // A count that never falls: amounts below 0 are left out.
+        const bool is_shown = negative_[timeline_.events()[row.event].unit].is_shown(row.amount);
+        sample.add_uint64(perfetto::PerfSample::kCount,
+                          samples.weights[cpu] += is_shown ? static_cast<std::uint64_t>(row.amount) : 0);
     }
 
     // Writes the frames, the outermost first.
@@ -315,14 +326,18 @@ private:
     std::unordered_map<std::uint32_t, std::uint32_t> thread_of_tid_;  // as last named
     std::unordered_set<std::uint32_t> tracks_;                        // by tid
     std::unordered_map<std::string, std::uint64_t> images_;
-    std::vector<Samples> samples_;  // by event
+    std::vector<Samples> samples_;                     // by event
+    std::map<std::string, NegativeAmounts> negative_;  // by unit
     std::vector<std::uint64_t> chain_;
 };
 
 Result<QueryEnd> write_perfetto(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&, ExportSink& sink) {
     const auto timeline = PERFLEET_TRY(Timeline::read(input.scan, symbolizer));
-    PERFLEET_TRY(PerfettoFile{*timeline, sink}.write());
-    return timeline->outcome();
+    PerfettoFile file{*timeline, sink};
+    PERFLEET_TRY(file.write());
+    QueryEnd outcome = timeline->outcome();
+    file.warn(outcome.warnings);
+    return outcome;
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ const std::vector<SampleLabel> kNoLabels;
 
 // The spelling of pprof and its readers.
 std::string unit_of(const ProfileValue& value) {
-    return !value.sum_weights ? "count" : value.unit == "ns" ? "nanoseconds" : value.unit;
+    return !value.is_amount ? "count" : value.unit == "ns" ? "nanoseconds" : value.unit;
 }
 
 bool is_file(const ProfileImage& image) {
@@ -133,7 +133,7 @@ private:
             return session.record.collector_version == kPprofCollector;
         });
         const std::string event{is_of_pprof ? without_number(value.event) : value.event};
-        return strings_.number_of(value.sum_weights ? event : is_only ? value.unit : event + ":" + value.unit);
+        return strings_.number_of(value.is_amount ? event : is_only ? value.unit : event + ":" + value.unit);
     }
 
     template <class Field>
@@ -148,9 +148,9 @@ private:
         for (const ProfileValue& value : values) {
             write_type(pprof::Profile::kSampleType, value);
         }
-        profile_.add_int64(pprof::Profile::kDefaultSampleType, type_of(values.front()));
+        profile_.add_int64(pprof::Profile::kDefaultSampleType, type_of(values[tables_.default_value()]));
         const auto weight =
-            std::find_if(values.begin(), values.end(), [](const auto& value) { return value.sum_weights; });
+            std::find_if(values.begin(), values.end(), [](const auto& value) { return value.is_amount; });
         const std::uint64_t period = weight == values.end() ? 0 : period_of(*weight);
         if (period != 0) {
             write_type(pprof::Profile::kPeriodType, *weight);
@@ -201,8 +201,8 @@ private:
     void write_time() {
         UtcNs first{std::numeric_limits<std::int64_t>::max()};
         UtcNs last{std::numeric_limits<std::int64_t>::min()};
-        for (const EventChoice& event : tables_.events()) {
-            if (const auto range = event_time_range(scan_, event.name)) {
+        for (const Measure& event : tables_.events()) {
+            if (const auto range = event_time_range(scan_, event.event)) {
                 first = std::min(first, range->first);
                 last = std::max(last, range->second);
             }
@@ -215,10 +215,10 @@ private:
 
     // The file with the most self samples: readers take the first mapping for the profiled program.
     std::uint32_t main_image() const {
-        std::vector<std::uint64_t> self(tables_.images().size());
+        std::vector<std::int64_t> self(tables_.images().size());
         for (std::size_t i = 0; i < tables_.samples().size(); ++i) {
             const std::uint32_t image = tables_.locations()[tables_.nodes()[tables_.samples()[i].node].location].image;
-            self[image] += is_file(tables_.images()[image]) ? tables_.value(i, 0) : 0;
+            self[image] += is_file(tables_.images()[image]) ? tables_.value(i, tables_.default_value()) : 0;
         }
         return static_cast<std::uint32_t>(std::max_element(self.begin(), self.end()) - self.begin());
     }
@@ -366,8 +366,7 @@ private:
         }
         values_.clear();
         for (std::size_t value = 0; value < tables_.values().size(); ++value) {
-            values_.push_back(static_cast<std::int64_t>(
-                std::min<std::uint64_t>(tables_.value(number, value), std::numeric_limits<std::int64_t>::max())));
+            values_.push_back(tables_.value(number, value));
         }
         {
             pbf_builder<pprof::Sample> sample{profile_, pprof::Profile::kSample};
@@ -430,13 +429,8 @@ Result<QueryEnd> write_pprof(const ExportInput& input, Symbolizer& symbolizer, c
         return std::move(written).error();
     }
     QueryEnd outcome;
-    std::uint64_t row_count = 0;
-    for (std::size_t i = 0; i < tables.samples().size(); ++i) {
-        for (std::size_t value = 0; value < tables.values().size(); ++value) {
-            row_count += tables.values()[value].sum_weights ? 0 : tables.value(i, value);
-        }
-    }
-    outcome.summary = std::to_string(row_count) + " samples in " + std::to_string(tables.samples().size()) + " stacks";
+    outcome.summary =
+        std::to_string(tables.row_count()) + " samples in " + std::to_string(tables.samples().size()) + " stacks";
     for (const auto& [event, ledger] : notes.ledgers) {
         outcome.ledger.add(ledger);
     }

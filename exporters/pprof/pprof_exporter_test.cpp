@@ -203,11 +203,9 @@ protected:
         return counts;
     }
 
-    static Counts top_counts(const Scan& scan, bool sum_weights) {
+    static Counts top_counts(const Scan& scan, bool is_amount) {
         Symbolizer symbolizer{nullptr, {}};
-        TopOptions options;
-        options.sum_weights = sum_weights;
-        const Result<Answer> answer = make_top(scan, symbolizer, options);
+        const Result<Answer> answer = make_top(scan, symbolizer, {});
         EXPECT_TRUE(answer.ok());
         const auto column = [&](const char* name) {
             return static_cast<std::size_t>(std::find_if(answer->columns.begin(), answer->columns.end(),
@@ -218,7 +216,8 @@ protected:
         for (const auto& row : answer->rows) {
             const auto text = [&](const char* name) { return printable(std::get<std::string>(row[column(name)])); };
             counts[{text("command"), text("image"), text("symbol")}] = {
-                std::get<std::uint64_t>(row[column("self")]), std::get<std::uint64_t>(row[column("children")])};
+                std::get<std::uint64_t>(row[column(is_amount ? "self" : "self_samples")]),
+                std::get<std::uint64_t>(row[column(is_amount ? "children" : "children_samples")])};
         }
         return counts;
     }
@@ -233,10 +232,10 @@ TEST_F(PprofExporter, EachEventHasTheCountsOfTopWithAnyNames) {
     const ReadProfile profile = profile_of(scan_of(*store_));
     std::size_t compared = 0;
     for (std::size_t value = 0; value < profile.types.size(); ++value) {
-        const bool sum_weights = profile.types[value].second != "count";
+        const bool is_amount = profile.types[value].second != "count";
         Selection one;
         one.event = event_of(profile.types[value].first);
-        const Counts expected = top_counts(scan_of(*store_, one), sum_weights);
+        const Counts expected = top_counts(scan_of(*store_, one), is_amount);
         EXPECT_GT(expected.size(), 2U) << *one.event;
         EXPECT_TRUE(counts_of(profile, value) == expected) << *one.event;
         ++compared;

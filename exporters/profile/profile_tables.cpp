@@ -14,7 +14,6 @@
 namespace perfleet {
 namespace {
 
-constexpr const char* kRows = "samples";
 constexpr std::size_t kCountsBetweenChecks = 1'024;
 
 std::uint64_t pair_of(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32U | low; }
@@ -30,22 +29,27 @@ ProfileTables::ProfileTables(Symbolizer& symbolizer, QueryMemory& memory, unsign
     : symbolizer_{symbolizer}, names_{symbolizer, memory, worker_count}, share_{memory} {}
 
 Result<Done> ProfileTables::choose_values(const Scan& scan) {
-    events_ = PERFLEET_TRY(choose_events(scan));
-    if (events_.empty()) {
-        values_.push_back({"", kRows, false});
-        return Done{};
+    events_ = PERFLEET_TRY(choose_measures(scan));
+    if (!events_.empty() && events_.front().parts.size() > 1) {  // a value for each part
+        const std::vector<std::string> parts = events_.front().parts;
+        events_.clear();
+        for (const std::string& part : parts) {
+            Measure measure = measure_of(scan, part);
+            measure.parts = {part};
+            events_.push_back(std::move(measure));
+        }
     }
-    for (const EventChoice& event : events_) {
-        const std::size_t first = values_.size();
-        if (!off_cpu::is_event(event.name)) {
-            values_.push_back({event.name, kRows, false});
+    totals_.resize(events_.size());
+    if (events_.empty()) {
+        values_.push_back({"", kRowUnit});
+    }
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+        const Measure& event = events_[i];
+        if (!event.is_amount || !off_cpu::is_event(event.event)) {
+            values_.push_back({event.event, kRowUnit, false, i});
         }
-        if (!event.unit.empty()) {
-            values_.push_back({event.name, event.unit, true});
-        }
-        // Readers show the first value by default.
-        if (values_.size() - first == 2 && weighs_by_default(scan, event)) {
-            std::swap(values_[first], values_[first + 1]);
+        if (event.is_amount) {
+            values_.push_back({event.event, event.unit, true, i});
         }
     }
     return Done{};
@@ -57,14 +61,10 @@ Result<Done> ProfileTables::count(const Scan& scan) {
         return Done{};
     }
     PERFLEET_TRY(read_labels(scan));
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-        const StackCountOptions options{.event = values_[i].event,
-                                        .sum_weights = values_[i].sum_weights,
-                                        .per_thread = !labels_of_threads_.empty()};
-        Result<Done> visited = visit_stack_counts(scan, options, [&](const EpochStackCounts& epoch) { add(epoch, i); });
-        if (!visited.ok()) {
-            return visited;
-        }
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+        const StackCountOptions options{.per_thread = !labels_of_threads_.empty()};
+        PERFLEET_TRY(
+            visit_stack_counts(scan, events_[i], options, [&](const EpochStackCounts& epoch) { add(epoch, i); }));
         if (scan.memory().is_exceeded()) {
             return scan.memory().exceeded();
         }
@@ -105,9 +105,12 @@ Result<Done> ProfileTables::read_labels(const Scan& scan) {
 ProfileNotes ProfileTables::notes(const Scan& scan) const {
     ProfileNotes notes;
     names_.add_hint(FrameNames::HintAt::kNoAddresses, notes.warnings);
-    for (const EventChoice& event : events_) {
-        notes.ledgers.emplace_back(event.name, event_ledger(scan, event.name, notes.warnings));
-        warn_of_few_samples(event, notes.ledgers.back().second.stored, notes.warnings);
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+        notes.ledgers.emplace_back(events_[i].event, event_ledger(scan, events_[i].event, notes.warnings));
+        warn_of_few_samples(events_[i], totals_[i], notes.warnings);
+        if (!events_[i].unknown.empty()) {
+            notes.warnings.push_back(events_[i].unknown);
+        }
     }
     if (events_.empty()) {
         notes.warnings.emplace_back(
@@ -124,13 +127,18 @@ ProfileNotes ProfileTables::notes(const Scan& scan) const {
     return notes;
 }
 
-void ProfileTables::add(const EpochStackCounts& epoch, std::size_t value) {
-    const EpochDictionary& dictionary = *epoch.dictionary;
-    std::vector<StackCount> named{epoch.counts};
-    if (values_[value].sum_weights) {  // the hint about missing symbols counts rows
-        std::for_each(named.begin(), named.end(), [](StackCount& count) { count.value = 0; });
+std::uint64_t ProfileTables::row_count() const {
+    std::uint64_t count = 0;
+    for (const RowTotal& total : totals_) {
+        count += total.sum.rows;
     }
-    names_.name_epoch(dictionary, named);
+    return count;
+}
+
+void ProfileTables::add(const EpochStackCounts& epoch, std::size_t event) {
+    const EpochDictionary& dictionary = *epoch.dictionary;
+    totals_[event] += epoch.total;
+    names_.name_epoch(dictionary, epoch.counts);
     function_numbers_.resize(names_.name_count());
     epoch_nodes_.assign(dictionary.stack_count(), 0);
     epoch_images_.assign(dictionary.image_count(), 0);
@@ -168,10 +176,10 @@ void ProfileTables::add(const EpochStackCounts& epoch, std::size_t value) {
         std::uint32_t& number = sample_numbers_[pair_of(sample.node, owner.number)];
         if (number == 0) {
             samples_.push_back(sample);
-            sums_.resize(sums_.size() + values_.size());
+            sums_.resize(sums_.size() + events_.size());
             number = static_cast<std::uint32_t>(samples_.size());
         }
-        sums_[(number - 1) * values_.size() + value] += count.value;
+        sums_[(number - 1) * events_.size() + event] += count.sum;
     }
     share_.set(size_bytes());
 }

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "query-engine/scan/query_memory.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_names.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 #include "storage/number/flat_table.h"
@@ -27,8 +27,9 @@ namespace perfleet {
 // The meaning of one of a sample's values.
 struct ProfileValue {
     std::string event;
-    std::string unit;          // "samples", or the event's: "ns", "cycles"
-    bool sum_weights = false;  // else count rows
+    std::string unit;             // "samples", or the event's: "ns", "cycles"
+    bool is_amount = false;       // else rows are counted
+    std::size_t event_index = 0;  // of ProfileTables::events()
 };
 
 struct ProfileImage {
@@ -71,15 +72,16 @@ class ProfileTables {
 public:
     ProfileTables(Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count);
 
-    // Counts the selected rows: for the selected event, else for each event, a value of rows and, if the event has a
-    // unit, one of weights. Filters and time range may leave no sample; without any event there is one value of rows
-    // and no sample. Errors: kTooLarge when the query's memory is exceeded; those of the store.
+    // Counts the selected rows: for the selected event, else for each event, a value of rows and one of amounts, unless
+    // samples are the measure. Time off the CPU has amounts alone. Filters and time range may leave no sample; without
+    // any event there is one value of rows and no sample. Errors: kTooLarge when the query's memory is exceeded; those
+    // of the store.
     [[nodiscard]] Result<Done> count(const Scan& scan);
 
     // To be called after count(), with the same scan.
     [[nodiscard]] ProfileNotes notes(const Scan& scan) const;
 
-    [[nodiscard]] const std::vector<EventChoice>& events() const { return events_; }
+    [[nodiscard]] const std::vector<Measure>& events() const { return events_; }
     [[nodiscard]] const std::vector<ProfileValue>& values() const { return values_; }
     [[nodiscard]] const std::vector<std::string>& commands() const { return commands_; }
     // Encoded labels of samples (sample_labels.h), as imports store them.
@@ -90,15 +92,21 @@ public:
     [[nodiscard]] const std::vector<ProfileNode>& nodes() const { return nodes_; }
     [[nodiscard]] const std::vector<ProfileSample>& samples() const { return samples_; }
     // `value` is an index of values().
-    [[nodiscard]] std::uint64_t value(std::size_t sample, std::size_t value) const {
-        return sums_[sample * values_.size() + value];
+    [[nodiscard]] std::int64_t value(std::size_t sample, std::size_t value) const {
+        const Sum& sum = sums_[sample * events_.size() + values_[value].event_index];
+        return values_[value].is_amount ? sum.amount : static_cast<std::int64_t>(sum.rows);
+    }
+    [[nodiscard]] std::uint64_t row_count() const;  // of all events
+    // The value that a reader shows first: the amount of the first event, if it has one.
+    [[nodiscard]] std::size_t default_value() const {
+        return values_.size() > 1 && values_[1].event_index == 0 ? 1 : 0;
     }
 
 private:
     [[nodiscard]] Result<Done> choose_values(const Scan& scan);
     [[nodiscard]] Result<Done> read_labels(const Scan& scan);
     // Stops counting when the memory is exceeded.
-    void add(const EpochStackCounts& epoch, std::size_t value);
+    void add(const EpochStackCounts& epoch, std::size_t event);
     [[nodiscard]] std::uint32_t node_of(const EpochDictionary& dictionary, StackNumber stack);
     [[nodiscard]] std::uint32_t location_of(const EpochDictionary& dictionary, StackNumber stack);
     [[nodiscard]] std::uint32_t image_of(const EpochDictionary& dictionary, StackNumber stack);
@@ -106,7 +114,8 @@ private:
 
     Symbolizer& symbolizer_;
     FrameNames names_;
-    std::vector<EventChoice> events_;
+    std::vector<Measure> events_;
+    std::vector<RowTotal> totals_;  // of the events
     std::vector<ProfileValue> values_;
     std::vector<std::string> commands_;
     std::map<std::string, std::uint32_t> command_numbers_;
@@ -123,7 +132,7 @@ private:
     CalleeTable node_numbers_;  // by (caller, location)
     std::vector<ProfileSample> samples_;
     FlatTable<std::uint32_t> sample_numbers_;  // by (node, owner): 1 + the sample's
-    std::vector<std::uint64_t> sums_;          // values_.size() for each sample
+    std::vector<Sum> sums_;                    // events_.size() for each sample
     std::vector<std::uint32_t> epoch_nodes_;   // of the current epoch, by stack number; 0: not seen yet
     std::vector<std::uint32_t> epoch_images_;  // of the current epoch, by image number: 1 + the image's
     std::vector<StackNumber> chain_;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exporters/report/amount_text.h"
 #include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 
@@ -62,7 +63,11 @@ std::string line_of(const std::vector<Box>& boxes, const Screen& screen) {
 }  // namespace
 
 std::string flame_text(const Answer& tree, const Screen& screen) {
-    const auto number = [](const AnswerValue& value) { return std::get<std::uint64_t>(value); };
+    // Amounts below 0 have no width.
+    const auto number = [](const AnswerValue& value) {
+        const auto* const held = std::get_if<std::uint64_t>(&value);
+        return held == nullptr ? 0 : *held;
+    };
     const auto text = [](const AnswerValue& value) {
         const auto* const held = std::get_if<std::string>(&value);
         return held == nullptr ? std::string{} : printable(*held);
@@ -70,9 +75,10 @@ std::string flame_text(const Answer& tree, const Screen& screen) {
     if (tree.rows.empty()) {
         return "";
     }
-    // The answer omits small branches: the total follows from the first branch's share.
-    const double first_percent = std::get<double>(tree.rows.front()[4]);
-    const double whole = static_cast<double>(number(tree.rows.front()[3])) * 100.0 / first_percent;
+    const double whole = tree.measure ? static_cast<double>(tree.measure->total) : 0;
+    if (whole <= 0) {
+        return "";
+    }
     const auto column_of = [&](std::uint64_t value) {
         return static_cast<std::size_t>(static_cast<double>(value) / whole * static_cast<double>(screen.width_columns) +
                                         1e-6);
@@ -92,9 +98,7 @@ std::string flame_text(const Answer& tree, const Screen& screen) {
             lines[depth].push_back({first, last, text(row[1]), text(row[2])});
         }
     }
-    const std::string& unit = tree.columns[3].unit;
-    std::string drawn =
-        unit == "ns" ? fmt::format("all: {:.2f} ms\n", whole / 1e6) : fmt::format("all: {:.0f} {}\n", whole, unit);
+    std::string drawn = "all: " + amount_text(whole, tree.measure->unit) + "\n";
     for (const std::vector<Box>& boxes : lines) {
         drawn += line_of(boxes, screen);
     }

@@ -43,6 +43,16 @@ Json json_of(const Ledger& ledger) {
     return object;
 }
 
+Json json_of(const AnswerMeasure& measure) {
+    Json others = Json::array();
+    for (const std::string& other : measure.others) {
+        others.push_back(valid_utf8(other));
+    }
+    return Json{{"event", valid_utf8(measure.event)}, {"name", measure.name},
+                {"unit", valid_utf8(measure.unit)},   {"total", measure.total},
+                {"samples", measure.samples},         {"others", std::move(others)}};
+}
+
 std::string json_report(const Answer& answer) {
     Json columns = Json::array();
     for (const AnswerColumn& column : answer.columns) {
@@ -67,6 +77,9 @@ std::string json_report(const Answer& answer) {
     Json report;
     report["columns"] = std::move(columns);
     report["rows"] = std::move(rows);
+    if (answer.measure) {
+        report["measure"] = json_of(*answer.measure);
+    }
     report["ledger"] = std::move(ledger);
     report["warnings"] = std::move(warnings);
     return printable_json(report.dump()) + "\n";
@@ -105,7 +118,9 @@ std::string csv_report(const Answer& answer) {
     for (std::size_t i = 0; i < answer.columns.size(); ++i) {
         report += (i == 0 ? "" : ",") + csv_field(answer.columns[i].name);
     }
-    report += "\r\n";
+    // Columns in the measure's unit have no unit in their names.
+    const std::string unit = answer.measure ? "," + csv_field(answer.measure->unit) : "";
+    report += std::string{answer.measure ? ",unit" : ""} + "\r\n";
     for (const std::vector<AnswerValue>& row : answer.rows) {
         for (std::size_t i = 0; i < row.size(); ++i) {
             report += i == 0 ? "" : ",";
@@ -115,7 +130,7 @@ std::string csv_report(const Answer& answer) {
                 report += json_of(row[i]).dump();
             }
         }
-        report += "\r\n";
+        report += unit + "\r\n";
     }
     return report;
 }

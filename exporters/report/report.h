@@ -26,8 +26,10 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 //         are bold, percentages from 5 on red, and those above 0.5 green, as in perf
 //   json  {"columns":[{"name":…,"unit":…}],"rows":[[…]],"ledger":{"produced":n,"stored":n,"expired":n,
 //         "lost":{"reason":n}},"warnings":[…]} and a newline; "pending":n, "of_cut_batches":n and "at_least":true in
-//         the ledger when they aren't 0, and "parts":{"before":{…},"after":{…}} where the answer has parts
-//   csv   RFC 4180 with CRLF; the names of the columns first; null is an empty field. Text that a spreadsheet would
+//         the ledger when they aren't 0, and "parts":{"before":{…},"after":{…}} where the answer has parts; of profiles
+//         "measure":{"event":…,"name":"amount","unit":"ns","total":n,"samples":n,"others":[…]}
+//   csv   RFC 4180 with CRLF; the names of the columns first; null is an empty field; of profiles a last column with
+//         the measure's unit. Text that a spreadsheet would
 //         take for a formula begins with an apostrophe
 [[nodiscard]] std::string format_report(const Answer& answer, ReportFormat format, const Screen& screen = {});
 

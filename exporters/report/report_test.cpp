@@ -356,6 +356,7 @@ TEST(FlameText, FramesStandBelowTheirCallersAsWideAsTheirShares) {
     add(1, "[k]", "[kernel.kallsyms]", 50);
     add(0, "xz", "", 50);
     add(1, "lzma_code", "liblzma", 50);
+    tree.measure = AnswerMeasure{"cycles", "samples", "samples", 200, 200, {}};
     EXPECT_EQ(flame_text(tree, {40, false}),
               "all: 200 samples\n"
               "|sh                           |xz\n"

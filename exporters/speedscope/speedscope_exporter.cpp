@@ -1,15 +1,17 @@
 // Writes the selected rows as JSON for speedscope (https://www.speedscope.app/file-format-schema.json).
 //
-// Each event and thread has a profile of type "sampled", named `EVENT COMMAND PID/TID`. If the event is measured in ns,
-// a sample lasts as long as its weight and ends at its time, with samples without frames in the gaps. For other events
-// each sample has weight 1. A frame's `file` is its image.
+// Each event and thread has a profile of type "sampled", named `EVENT COMMAND PID/TID`. A sample's weight is its amount
+// (session/measure.h). If that is in ns, a sample lasts as long and ends at its time, with samples without frames in
+// the gaps. Amounts below 0 are left out, with a warning. A frame's `file` is its image.
 //
 // Errors: kTooLarge (the query's memory is exceeded), those of store and sink.
 #include <algorithm>
+#include <map>
 
 #include "exporters/timeline/json_file.h"
 #include "exporters/timeline/timeline.h"
 #include "query-engine/service/export_format.h"
+#include "query-engine/statistic/session/measure.h"
 
 namespace perfleet {
 namespace {
@@ -48,18 +50,27 @@ public:
         return file_.finish();
     }
 
+    // Of what the format can't hold.
+    void warn(std::vector<std::string>& warnings) const {
+        for (const auto& [unit, negative] : negative_) {
+            negative.warn(unit, warnings);
+        }
+    }
+
 private:
     void write_profile(const Timeline::Track& track) {
         const TimelineEvent& event = timeline_.events()[track.event];
-        const bool has_time = event.unit == "ns";
         std::uint64_t start = 0;
-        list_spans(track, has_time, start);
+        list_spans(track, event, start);
         std::uint64_t end = start;
         for (const Span& span : spans_) {
             end += span.weight;
         }
         file_.raw("\n{\"type\":\"sampled\",\"name\":").text(event.name + " " + timeline_.thread_name(track.thread));
-        file_.raw(",\"unit\":").text(has_time ? "nanoseconds" : "none");
+        file_.raw(",\"unit\":")
+            .text(event.has_time()                           ? "nanoseconds"
+                  : event.is_amount && event.unit == "bytes" ? "bytes"
+                                                             : "none");
         file_.raw(",\"startValue\":").number(start).raw(",\"endValue\":").number(end).raw(",\"samples\":[");
         bool is_first = true;
         for (const Span& span : spans_) {
@@ -76,12 +87,16 @@ private:
     }
 
     // Times count from the first row of all threads.
-    void list_spans(const Timeline::Track& track, bool has_time, std::uint64_t& start) {
+    void list_spans(const Timeline::Track& track, const TimelineEvent& event, std::uint64_t& start) {
+        const bool has_time = event.has_time();
         spans_.clear();
         std::uint64_t end = 0;
         for (const std::uint32_t number : track.rows) {
             const TimelineRow& row = timeline_.rows()[number];
-            const std::uint64_t weight = has_time ? row.weight : 1;
+            if (!negative_[event.unit].is_shown(row.amount)) {
+                continue;
+            }
+            const auto weight = static_cast<std::uint64_t>(row.amount);
             const std::uint64_t at = row.time_ns - timeline_.first_ns();
             const std::uint64_t begins = at - std::min(at, weight);
             if (has_time && spans_.empty()) {
@@ -113,13 +128,17 @@ private:
     JsonFile file_;
     std::vector<Span> spans_;
     std::vector<std::uint32_t> chain_;
+    std::map<std::string, NegativeAmounts> negative_;  // by unit
 };
 
 Result<QueryEnd> write_speedscope(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&,
                                   ExportSink& sink) {
     const auto timeline = PERFLEET_TRY(Timeline::read(input.scan, symbolizer));
-    PERFLEET_TRY(SpeedscopeFile{*timeline, sink}.write());
-    return timeline->outcome();
+    SpeedscopeFile file{*timeline, sink};
+    PERFLEET_TRY(file.write());
+    QueryEnd outcome = timeline->outcome();
+    file.warn(outcome.warnings);
+    return outcome;
 }
 
 }  // namespace

@@ -46,6 +46,11 @@ JsonFile& JsonFile::decimal(std::uint64_t value, unsigned decimals) {
     return raw(digits);
 }
 
+JsonFile& JsonFile::signed_decimal(std::int64_t value, unsigned decimals) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    return raw(value < 0 ? "-" : "").decimal(value < 0 ? -bits : bits, decimals);
+}
+
 void JsonFile::flush() {
     if (!error_) {
         auto written =

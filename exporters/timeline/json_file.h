@@ -27,6 +27,7 @@ public:
     JsonFile& number(std::uint64_t value);
     // Nanoseconds in units of 10^decimals, exactly: 1234567 with 6 decimals is 1.234567.
     JsonFile& decimal(std::uint64_t value, unsigned decimals);
+    JsonFile& signed_decimal(std::int64_t value, unsigned decimals);
 
     // A list: "," in front of all elements but the first. `is_first` is changed.
     JsonFile& next(bool& is_first) {

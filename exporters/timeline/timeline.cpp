@@ -10,6 +10,7 @@
 #include "exporters/rows/row_merge.h"
 #include "exporters/script/trace_format.h"
 #include "query-engine/scan/row_cursor.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_names.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/kinds.h"
@@ -143,13 +144,11 @@ private:
 
     void list_events() {
         for (const ExportedEvent& event : events_.events()) {
-            std::string unit;
-            for (const ScannedSession& session : scan_.sessions()) {
-                for (const EventRecord& record : session.record.events) {
-                    unit = record.name == event.name && unit.empty() ? record.unit : unit;
-                }
+            const Measure measure = measure_of(scan_, event.name);
+            timeline_.events_.push_back({printable(event.name), measure.unit, measure.is_amount});
+            if (!measure.unknown.empty()) {
+                timeline_.warnings_.push_back(measure.unknown);
             }
-            timeline_.events_.push_back({printable(event.name), unit});
             formats_.push_back(
                 event.raw ? std::make_unique<TraceFormat>(event.name.substr(0, event.name.find(':')), event.format,
                                                           [](std::uint64_t) { return TraceFormat::Function{}; })
@@ -200,8 +199,11 @@ private:
         const auto narrow = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
         TimelineRow made;
         made.time_ns = row.time_ns;
-        made.weight = row.columns->weight[row.row];
+        made.amount = static_cast<std::int64_t>(row.columns->weight[row.row]);
         made.event = narrow(row.event->id - 1);
+        if (!timeline_.events_[made.event].is_amount) {
+            made.amount = 1;
+        }
         made.cpu = narrow(row.columns->cpu[row.row]);
         made.thread = thread_of(row, epoch);
         const std::vector<std::uint32_t>& nodes = epoch.nodes;

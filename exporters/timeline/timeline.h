@@ -51,12 +51,15 @@ struct TimelineThread {
 
 struct TimelineEvent {
     std::string name;
-    std::string unit;  // of weights
+    std::string unit;  // of its rows' amounts: the measure's
+    bool is_amount = true;
+
+    [[nodiscard]] bool has_time() const { return is_amount && unit == "ns"; }
 };
 
 struct TimelineRow {
     std::uint64_t time_ns = 0;  // of the export's clock
-    std::uint64_t weight = 0;
+    std::int64_t amount = 0;    // in the event's unit
     std::uint32_t event = 0;
     std::uint32_t thread = 0;
     std::uint32_t node = 0;  // the innermost frame

@@ -12,6 +12,7 @@
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/scan/session_ledger.h"
 #include "schemas/vocabulary/call_chain_limits.h"
+#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
@@ -294,7 +295,8 @@ bool Scan::is_selected(std::size_t session_index, Series series) const {
         return true;
     }
     const EventRecord* const event = sessions_[session_index].record.event_at(series.event);
-    return event != nullptr && event->name == *selection_.event;
+    return event != nullptr &&
+           (event->name == *selection_.event || (selection_.is_off_cpu && event->name == off_cpu::kRunnable));
 }
 
 std::optional<TickRange> Scan::cut_of(std::size_t session_index, const BlockHeader& header, RowsWanted span) const {

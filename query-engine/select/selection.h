@@ -68,6 +68,8 @@ struct Selection {
     std::optional<TimeWindow> window;  // excludes `from` and `to`; has the filters below, too
     std::string session;               // names one session (scan/session_choice.h); empty: all
     std::optional<std::string> event;  // only this event, by name
+    bool is_off_cpu = false;           // `event` is the blocked time; runnable time belongs to it
+    bool counts_rows = false;          // widths are numbers of rows, not amounts
     RowFilter filter{};
     bool reads_large_texts = true;  // of sessions' records: formats of tracepoints and attributes of events
     bool is_exact = false;          // rows are read from blocks, never from summaries

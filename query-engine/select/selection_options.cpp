@@ -95,14 +95,25 @@ OptionTable<Selection> make_table(UtcNs now) {
                 "only this session: its name, first digits of its id, last, or last~1"},
                &Selection::session)
         .value({"event", OptionType::kText, "NAME", "only this event"}, &Selection::event)
-        .add({"off-cpu", OptionType::kFlag, "", "time off the CPU (event offcpu-time), as record --off-cpu has it"},
+        .add({"off-cpu", OptionType::kFlag, "",
+              "time off the CPU, blocked and runnable (offcpu-time and runqueue-time), as record --off-cpu has it"},
              [](const OptionValue&, Selection& selection) -> Result<Done> {
                  if (selection.event) {
                      return usage("--off-cpu: is an event already; give it or --event");
                  }
                  selection.event = off_cpu::kBlocked;
+                 selection.is_off_cpu = true;
                  return Done{};
              })
+        .text({"measure", OptionType::kText, "WHAT",
+               "what widths mean: amount (default), what the event counts, such as ns or bytes; or samples"},
+              [](const std::string& text, Selection& selection) -> Result<Done> {
+                  if (text != "amount" && text != "samples") {
+                      return option_error("measure", text, "amount or samples");
+                  }
+                  selection.counts_rows = text == "samples";
+                  return Done{};
+              })
         .text({"from", OptionType::kText, "TIME", "from this time on: RFC 3339, now, -15m, -2h"},
               time_of("from", &Selection::from, now))
         .text({.name = "until", .value_name = "TIME", .summary = "up to this time, exclusive", .aliases = {"to"}},

@@ -32,6 +32,7 @@ struct QueryEnd {
     Ledger ledger;
     std::vector<std::string> warnings;
     std::vector<std::pair<std::string, Ledger>> parts{};  // of a table: Answer::parts
+    std::optional<AnswerMeasure> measure = std::nullopt;  // of a table: Answer::measure
 };
 
 class ExportSink {

@@ -6,7 +6,7 @@
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/answer/answer_size.h"
 #include "query-engine/statistic/command.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_filter.h"
 #include "schemas/host/host_clock.h"
 
@@ -64,7 +64,7 @@ Result<const ExportFormat*> QueryService::format_of(Query& query) const {
 
 Result<QueryEnd> QueryService::run_table(const Query& query, QueryContext& context, QueryReply& reply) const {
     auto answer = PERFLEET_TRY(run_query(query.command, query.values, store_, paths_, utc_now(), &context));
-    QueryEnd end{std::nullopt, {}, answer.ledger, answer.warnings, answer.parts};
+    QueryEnd end{std::nullopt, {}, answer.ledger, answer.warnings, answer.parts, answer.measure};
     // Charges the answer's memory until its client has taken it.
     QueryMemory memory{memory_ == nullptr ? SIZE_MAX : memory_->size_bytes_max(), memory_};
     MemoryShare share{memory};

@@ -15,8 +15,8 @@
 #include "query-engine/statistic/profile/annotate.h"
 #include "query-engine/statistic/profile/top.h"
 #include "query-engine/statistic/profile/tree.h"
-#include "query-engine/statistic/session/event_choice.h"
 #include "query-engine/statistic/session/inventory.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/session/session_changes.h"
 #include "query-engine/statistic/session/symbol_inventory.h"
 #include "query-engine/statistic/stack/frame_filter.h"
@@ -202,7 +202,7 @@ std::vector<OptionSpec> QueryCommand::selection() const {
         constexpr std::array<std::string_view, 8> kOfRows{"comm",   "pid",       "tid", "cpu",
                                                           "cgroup", "container", "pod", "unit"};
         const bool is_of_rows = is_of_frames || std::find(kOfRows.begin(), kOfRows.end(), option.name) != kOfRows.end();
-        const bool is_of_events = option.name == "event" || option.name == "off-cpu";
+        const bool is_of_events = option.name == "event" || option.name == "off-cpu" || option.name == "measure";
         if ((has_event || !is_of_events) && (!is_of_frames || filters == QueryFilters::kFrames) &&
             (!is_of_rows || filters != QueryFilters::kNone)) {
             all.push_back(option);

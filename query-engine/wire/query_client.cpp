@@ -59,6 +59,7 @@ public:
         }));
         answer.ledger = std::move(end.ledger);
         answer.parts = std::move(end.parts);
+        answer.measure = std::move(end.measure);
         answer.warnings = std::move(end.warnings);
         return answer;
     }

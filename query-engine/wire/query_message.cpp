@@ -91,6 +91,10 @@ public:
         builder.setHasModified(end.modified.has_value());
         builder.setModifiedUtcNs(end.modified.value_or(UtcNs{0}).value);
         builder.setSummary(data_of(end.summary));
+        builder.setHasMeasure(end.measure.has_value());
+        if (end.measure) {
+            set(builder.initMeasure(), *end.measure);
+        }
     }
     void operator()(const Error& error) {
         auto builder = envelope_.initFailure();
@@ -112,6 +116,18 @@ private:
         for (const auto& [reason, rows] : ledger.lost) {
             lost[i].setReason(reason);
             lost[i++].setRows(rows);
+        }
+    }
+
+    static void set(wire::Measure::Builder builder, const AnswerMeasure& measure) {
+        builder.setEvent(data_of(measure.event));
+        builder.setName(measure.name);
+        builder.setUnit(data_of(measure.unit));
+        builder.setTotal(measure.total);
+        builder.setSamples(measure.samples);
+        auto others = builder.initOthers(count_of(measure.others.size()));
+        for (unsigned i = 0; i < others.size(); ++i) {
+            others.set(i, data_of(measure.others[i]));
         }
     }
 
@@ -220,6 +236,14 @@ QueryEnd read_end(wire::End::Reader reader) {
         end.modified = UtcNs{reader.getModifiedUtcNs()};
     }
     end.summary = text_of(reader.getSummary());
+    if (reader.getHasMeasure()) {
+        const auto from = reader.getMeasure();
+        AnswerMeasure& measure = end.measure.emplace(AnswerMeasure{
+            text_of(from.getEvent()), from.getName(), text_of(from.getUnit()), from.getTotal(), from.getSamples(), {}});
+        for (const auto other : from.getOthers()) {
+            measure.others.push_back(text_of(other));
+        }
+    }
     return end;
 }
 

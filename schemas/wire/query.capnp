@@ -91,6 +91,17 @@ struct End {
   parts @9 :List(LedgerPart);  # that add up to the ledger, where an answer has several
   ofCutBatches @10 :UInt64;  # of the stored: in batches that an end of the time range cuts
   isLowerBound @11 :Bool;    # more may have been produced, and lost
+  hasMeasure @12 :Bool;
+  measure @13 :Measure;      # of a profile
+}
+
+struct Measure {          # what widths mean
+  event @0 :Data;
+  name @1 :Text;          # amount or samples
+  unit @2 :Data;
+  total @3 :Int64;        # of all rows
+  samples @4 :UInt64;
+  others @5 :List(Data);  # further events that can be chosen
 }
 
 struct LedgerPart {

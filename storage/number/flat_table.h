@@ -1,7 +1,7 @@
-// A hash table from 64-bit keys to small numbers: open addressing in one array, at most half full. For inner loops that
+// A hash table from 64-bit keys to small values: open addressing in one array, at most half full. For inner loops that
 // count, where a std::unordered_map would cost a cache miss per node.
 //
-// One thread. The value 0 means that a key isn't in the table.
+// One thread. The value Value{} means that a key isn't in the table: of numbers 0.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,25 @@ namespace perfleet {
 template <class Value>
 class FlatTable {
 public:
-    // The key's value, 0 if it is new. The reference is valid until the next call. A new key must get a value other
-    // than 0 before it is looked up again.
+    // The key's value, Value{} if it is new. The reference is valid until the next call. A new key must get another
+    // value before it is looked up again.
     Value& operator[](std::uint64_t key) {
         if (used_ * 2 >= slots_.size()) {
             grow();
         }
         Slot& slot = find(slots_, key);
-        used_ += slot.value == 0 ? 1 : 0;
+        used_ += slot.value == Value{} ? 1 : 0;
         slot.key = key;
         return slot.value;
     }
 
-    // The key's value; 0 when it isn't there.
-    [[nodiscard]] Value find(std::uint64_t key) const { return slots_.empty() ? Value{0} : find(slots_, key).value; }
+    // The key's value; Value{} when it isn't there.
+    [[nodiscard]] Value find(std::uint64_t key) const { return slots_.empty() ? Value{} : find(slots_, key).value; }
 
     template <class Function>
     void for_each(Function function) const {
         for (const Slot& slot : slots_) {
-            if (slot.value != 0) {
+            if (slot.value != Value{}) {
                 function(slot.key, slot.value);
             }
         }
@@ -44,7 +44,7 @@ public:
 private:
     struct Slot {
         std::uint64_t key = 0;
-        Value value = 0;  // 0: the slot is free
+        Value value{};  // Value{}: the slot is free
     };
 
     template <class Slots>
@@ -52,7 +52,7 @@ private:
         std::uint64_t hash = key * 0x9e37'79b9'7f4a'7c15ULL;
         hash ^= hash >> 32U;
         std::size_t i = hash & (slots.size() - 1);
-        while (slots[i].value != 0 && slots[i].key != key) {
+        while (slots[i].value != Value{} && slots[i].key != key) {
             i = (i + 1) & (slots.size() - 1);
         }
         return slots[i];
@@ -62,7 +62,7 @@ private:
         std::vector<Slot> greater(slots_.empty() ? kSlotsMin : slots_.size() * 2);
         used_ = 0;
         for (const Slot& slot : slots_) {
-            if (slot.value != 0) {
+            if (slot.value != Value{}) {
                 find(greater, slot.key) = slot;
                 ++used_;
             }

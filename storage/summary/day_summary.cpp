@@ -14,6 +14,16 @@ namespace {
 
 auto place_of(const DayHour& hour) { return std::tuple{hour.partition, hour.rows.epoch}; }
 
+void write_wide(RecordWriter& writer, Uint128 value) {
+    writer.varint(static_cast<std::uint64_t>(value));
+    writer.varint(static_cast<std::uint64_t>(value >> 64U));
+}
+
+Uint128 read_wide(RecordReader& reader) {
+    const Uint128 low = reader.varint();
+    return low | Uint128{reader.varint()} << 64U;
+}
+
 void write_hour(RecordWriter& writer, const DayHour& hour) {
     writer.varint(hour.partition.bucket.value);
     writer.fixed_u8(hour.partition.retention_class);
@@ -107,6 +117,8 @@ std::string encode_summary(const DaySummary& summary) {
     writer.varint(summary.row_count);
     writer.varint(summary.first_ticks.value);
     writer.varint(summary.last_ticks.value - summary.first_ticks.value);
+    write_wide(writer, summary.weights.magnitudes);
+    write_wide(writer, summary.weights.squares);
     writer.list(summary.hours, [&](const DayHour& hour) { write_hour(writer, hour); });
     writer.list(summary.images, [&](const ImageDefinition& image) {
         writer.varint(image.flags);
@@ -131,6 +143,8 @@ Result<DaySummary> decode_summary_untrusted(std::string_view bytes_untrusted) {
     summary.row_count = reader.varint();
     summary.first_ticks = Ticks{reader.varint()};
     summary.last_ticks = Ticks{reader.sum_of(summary.first_ticks.value, reader.varint())};
+    summary.weights.magnitudes = read_wide(reader);
+    summary.weights.squares = read_wide(reader);
     reader.list(summary.hours, [&] { return read_hour(reader); });
     check_hours(reader, summary);
     read_images(reader, summary.images);

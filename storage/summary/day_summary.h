@@ -18,6 +18,7 @@
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/model/keys.h"
 #include "storage/model/row_cover.h"
+#include "storage/number/weight_total.h"
 #include "storage/summary/stack_sum.h"
 
 namespace perfleet {
@@ -59,6 +60,7 @@ struct DaySummary {
     std::uint64_t row_count = 0;
     Ticks first_ticks;  // of its rows, both included
     Ticks last_ticks;
+    WeightTotal weights;
     std::vector<DayHour> hours;           // ascending by (partition, epoch)
     std::vector<ImageDefinition> images;  // ascending
     std::vector<Node> nodes;              // node n is nodes[n - 1]; ascending; a caller stands before what it calls

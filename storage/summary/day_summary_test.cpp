@@ -28,6 +28,7 @@ DaySummary sample_day() {
     day.images = {{1, 0x40, 5, "\x12\x34", "/bin/true"}, {2, 0, 0, "", "/bin/zz"}};
     day.nodes = {{0, 0, 16}, {0, 0, 300}, {0, 1, 8}, {1, 1, 24}, {3, 0, 1}};
     day.names = {{"a", 1}, {"sh", 3}};
+    day.weights = {90, 900};
     day.sums = {{StackNumber{4}, 6, 60}, {StackNumber{0}, 1, 10}, {StackNumber{5}, 2, 20}};
     return day;
 }
@@ -47,6 +48,7 @@ TEST(DaySummary, IsReadAsItWasWritten) {
 TEST(DaySummary, HasTheBytesOfTheFormat) {
     EXPECT_EQ(hex_of(encode_summary(sample_day())),
               "0109ac028001"  // version, rows, first and last tick
+              "5a00840700"    // magnitudes and squares of the weights
               "02"            // hours: partition, its rows, what gives them meaning
               "180102"
               "0304010104"
@@ -73,7 +75,7 @@ TEST(DaySummary, HasTheBytesOfTheFormat) {
               "03"            // sums
               "010403004401"  // nodes
               "010403014500"  // rows
-              "5bc0bb16");    // CRC-32C
+              "2872457b");    // CRC-32C
 }
 
 TEST(DaySummary, OfDamagedBytesGivesAnErrorOrWhatHolds) {
@@ -242,6 +244,13 @@ TEST(DaySums, AreThoseOfAllRowsByContent) {
             hour.push_back(std::move(row));
         }
     }
+    WeightTotal weights;
+    for (const auto& hour : rows) {
+        for (const Hour::Row& row : hour) {
+            weights.magnitudes += row.weight;
+            weights.squares += row.weight * row.weight;
+        }
+    }
     std::string first_bytes;
     for (int round = 0; round < 4; ++round) {
         DaySums sums;
@@ -257,6 +266,7 @@ TEST(DaySums, AreThoseOfAllRowsByContent) {
         EXPECT_EQ(day.row_count, 1'800U);
         EXPECT_EQ(day.hours.size(), 6U);
         EXPECT_EQ(counted_of(day), expected);
+        EXPECT_TRUE(day.weights == weights);
         const std::string bytes = encode_summary(day);
         EXPECT_LE(bytes.size(), sums.size_bytes_max());
         const auto back = decode_summary_untrusted(bytes);

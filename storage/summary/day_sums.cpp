@@ -140,6 +140,7 @@ bool DaySums::add_rows(const DecodedRows& rows, std::size_t first, std::size_t l
         last_ticks_ = std::max(last_ticks_, ticks);
         const StackNumber stack{static_cast<std::uint32_t>(stacks[row])};
         Sum& sum = add_sum(name_at(static_cast<std::uint32_t>(tids[row]), ticks), node_of(stack), 1, weights[row]);
+        weights_.add(weights[row], 1);
         hour_sum_count_ += std::exchange(sum.last_hour, hour_number_) == hour_number_ ? 0 : 1;
     }
     hour_.rows.add_seq(seq, is_next);
@@ -151,7 +152,7 @@ std::size_t DaySums::size_bytes_max() const {
     constexpr std::size_t kNodeSizeBytes = 14;  // callers ascend, so their differences are small
     constexpr std::size_t kSumSizeBytes = 12;
     constexpr std::size_t kImageSizeBytes = 32;
-    constexpr std::size_t kColumnsSizeBytes = 128;  // headers of the columns
+    constexpr std::size_t kColumnsSizeBytes = 168;  // headers of the columns, and sums of 128 bits
     constexpr std::size_t kRangeSizeBytes = 8;
     std::size_t range_count = 8 * hours_.size() + hour_.rows.seqs.size() + hour_.meaning.seqs.size() + 8;
     for (const DayHour& hour : hours_) {
@@ -191,6 +192,7 @@ DaySummary DaySums::summary() const {
     made.row_count = row_count_;
     made.first_ticks = first_ticks_;
     made.last_ticks = last_ticks_;
+    made.weights = weights_;
     made.hours = hours_;
     if (hour_.rows.row_count != 0) {
         made.hours.push_back(hour_);

@@ -99,6 +99,7 @@ private:
     std::uint64_t row_count_ = 0;
     Ticks first_ticks_{~0ULL};
     Ticks last_ticks_{0};
+    WeightTotal weights_;
     std::uint64_t hour_sum_count_ = 0;
     std::optional<ImageDefinition> kernel_;
     std::map<ImageDefinition, std::uint32_t> images_;  // numbers, in order of insertion

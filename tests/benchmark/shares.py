@@ -92,14 +92,12 @@ class Run:
             names = [column["name"] for column in answer["columns"]]
             return [dict(zip(names, row)) for row in answer["rows"]]
 
-        rows = ask("top", "--by", "command", "--event", self.event, "--weight")
-        samples = ask("top", "--by", "command", "--event", self.event)
+        rows = ask("top", "--by", "command", "--event", self.event)
         if self.mode == "all":
             names = (NAME, "exe", "prctl_even", "prctl_odd")
             rows = [row for row in rows if row["command"] in names]
-            samples = [row for row in samples if row["command"] in names]
         self.weight = sum(row["self"] for row in rows)
-        self.samples = sum(row["self"] for row in samples)
+        self.samples = sum(row["self_samples"] for row in rows)
         losses = [row for row in ask("losses") if row["kind"] in ("sample", "tracepoint", "detailed_sample") and row["event"] == self.event]
         self.lost = sum(row.get(reason) or 0 for row in losses for reason in LOST)
         self.below = sum(row.get("below_period") or 0 for row in losses)

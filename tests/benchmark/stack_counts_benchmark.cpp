@@ -53,14 +53,13 @@ void count_stacks(benchmark::State& state) {
     selection.thread_count = 1;
     const auto scan = Scan::open(*store, selection);
     PERFLEET_ASSERT(scan.ok() && scan->sessions().size() == 1);
-    StackCountOptions options;
-    options.event = sample_session(kTarget, kSession).events[0].name;
+    const Measure measure = measure_of(*scan, sample_session(kTarget, kSession).events[0].name);
     const std::int64_t row_count = state.range(0) * limits::kBatchRowsMax;
     for (auto _ : state) {
         std::uint64_t counted = 0;
-        const auto done = visit_stack_counts(*scan, options, [&](const EpochStackCounts& counts) {
+        const auto done = visit_stack_counts(*scan, measure, {}, [&](const EpochStackCounts& counts) {
             for (const StackCount& count : counts.counts) {
-                counted += count.value;
+                counted += count.sum.rows;
             }
         });
         PERFLEET_ASSERT(done.ok() && counted == static_cast<std::uint64_t>(row_count));

@@ -104,7 +104,7 @@ protected:
     double largest_error(Machine& machine, const std::string& event) {
         std::map<std::string, double> sampled;
         for (const auto& row : rows_of(perfleet_json({"top", "--data", data(), "--event", event}))) {
-            sampled[row.at("symbol")] = row.at("children");
+            sampled[row.at("symbol")] = row.at("children_samples");
         }
         const std::vector<std::string> functions = {"heavy", "medium", "light", "outer"};
         double took_all = 0;
@@ -125,7 +125,7 @@ protected:
     void expect_shares_as_they_were(Machine& machine, const std::string& event, std::uint64_t samples_min) {
         std::map<std::string, double> sampled;
         for (const auto& row : rows_of(perfleet_json({"top", "--data", data(), "--event", event}))) {
-            sampled[row.at("symbol")] = row.at("children");
+            sampled[row.at("symbol")] = row.at("children_samples");
         }
         const std::vector<std::string> functions = {"heavy", "medium", "light", "outer"};
         double took_all = 0;

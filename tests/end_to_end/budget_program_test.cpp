@@ -36,7 +36,7 @@ TEST_F(BudgetProgram, TooMuchLowersTheFrequencyAndSaysSo) {
     EXPECT_EQ(table["rows"][0][4], "cpu-clock");
     EXPECT_LT(table["rows"][0][5].get<std::uint64_t>(), 2'000U);
     // What a sample stands for is still what it weighs: more than before, at a lower frequency.
-    const Finished top = run({program_path("perfleet"), "top", "--weight", "--data", data, "--format", "json"});
+    const Finished top = run({program_path("perfleet"), "top", "--data", data, "--format", "json"});
     std::uint64_t weight_ns = 0;
     const auto weights = nlohmann::json::parse(top.output);
     for (const auto& row : weights["rows"]) {

@@ -55,7 +55,7 @@ std::map<std::string, std::uint64_t> self_by(const std::string& what, std::vecto
     options.insert(options.begin(), {"top", "--by", what});
     std::map<std::string, std::uint64_t> sums;
     for (const auto& row : rows_of(perfleet_json(options))) {
-        sums[row.at(what).get<std::string>()] += row.at("self").get<std::uint64_t>();
+        sums[row.at(what).get<std::string>()] += row.at("self_samples").get<std::uint64_t>();
     }
     return sums;
 }
@@ -107,7 +107,8 @@ TEST(CgroupProgram, RowsAndFiltersByContainerAndUnit) {
     // In the tree and in exports, too.
     std::uint64_t folded_sum = 0;
     const std::string file = folder / "folded";
-    (void)perfleet({"export", "--to", "folded", "-o", file, "--data", data, "--container", "c0ffee"});
+    (void)perfleet(
+        {"export", "--to", "folded", "-o", file, "--data", data, "--container", "c0ffee", "--measure", "samples"});
     const Finished folded = run({"cat", file});
     std::istringstream lines{folded.output};
     for (std::string line; std::getline(lines, line);) {

@@ -311,8 +311,8 @@ def functions_of_a_library_without_symbols_are_told_apart(user):
     rows, answer = user.json("perfleet top")
     check(sum(row["symbol"].startswith("[liblzma.so.") and "+0x" in row["symbol"] for row in rows) > 1, rows[:5])
     # What the C runtime runs before and after it has no unwind table.
-    unknown = sum(row["self"] for row in rows if row["symbol"].startswith("[liblzma.so.") and "+0x" not in row["symbol"])
-    check(unknown * 20 <= sum(row["self"] for row in rows), rows)
+    unknown = sum(row["self_samples"] for row in rows if row["symbol"].startswith("[liblzma.so.") and "+0x" not in row["symbol"])
+    check(unknown * 20 <= sum(row["self_samples"] for row in rows), rows)
     check(any("DEBUGINFOD" in warning for warning in answer["warnings"]), answer["warnings"])
     check(len(user.json("perfleet top --addresses")[0]) > len(rows), "--addresses shows no more")
 
@@ -322,7 +322,7 @@ def counts_are_perfs(user):
     user.run("perfleet export --to perf.data -o counts.data")
     perf = user.run("perf script -i counts.data -F comm,ip,dso 2>/dev/null").out
     samples = len([block for block in perf.split("\n\n") if block.strip()])
-    check(sum(row["self"] for row in user.json("perfleet top")[0]) == samples, f"perf has {samples}")
+    check(sum(row["self_samples"] for row in user.json("perfleet top")[0]) == samples, f"perf has {samples}")
 
 
 @step
@@ -361,7 +361,7 @@ def a_perf_data_file_is_read_in_place(user):
     before = len(user.json("perfleet sessions")[0])
     for source in ("perfleet report -i plain.data", "cat plain.data | perfleet top -i -"):
         rows, _ = user.json(source)
-        check(sum(row["self"] for row in rows) == samples, f"{source}: perf has {samples}")
+        check(sum(row["self_samples"] for row in rows) == samples, f"{source}: perf has {samples}")
         check(any(row["symbol"] == "main" for row in rows), f"{source}: {rows[:3]}")
     check("main" in user.run("perfleet flamegraph --text -i plain.data").out, "no flame graph")
     user.run("perfleet export --to pprof -i plain.data -o plain.pb.gz && perfleet top -i plain.pb.gz")
@@ -390,23 +390,23 @@ def tree_and_inverted_tree(user):
 @step
 def callers_of_a_function(user):
     rows, _ = user.json("perfleet top --by symbol")
-    called = max((row for row in rows if row["children"] > row["self"]), key=lambda row: row["children"])
+    called = max((row for row in rows if row["children_samples"] > row["self_samples"]), key=lambda row: row["children"])
     check(user.json(f"perfleet top --callers '{called['symbol']}'")[0], "no callers")
     user.run("perfleet top --callers no_such_function", status=1)
 
 
 @step
 def filters_as_perf_spells_them(user):
-    whole = sum(row["self"] for row in user.json("perfleet top")[0])
+    whole = sum(row["self_samples"] for row in user.json("perfleet top")[0])
     for image, spelling in (("liblzma.so.5", "--dso"), ("liblzma.so.5", "--image")):
         name = next(row["image"] for row in user.json("perfleet top")[0] if row["image"].startswith(image))
-        part = sum(row["self"] for row in user.json(f"perfleet top {spelling} {name}")[0])
+        part = sum(row["self_samples"] for row in user.json(f"perfleet top {spelling} {name}")[0])
         check(0 < part < whole, f"{spelling}: {part} of {whole}")
-    check(sum(row["self"] for row in user.json("perfleet top --comm xz")[0]) == whole, "--comm")
+    check(sum(row["self_samples"] for row in user.json("perfleet top --comm xz")[0]) == whole, "--comm")
     check(user.json("perfleet top --comm nobody")[0] == [], "--comm nobody")
-    check(sum(row["self"] for row in user.json("perfleet top -C 0-1023")[0]) == whole, "-C")
+    check(sum(row["self_samples"] for row in user.json("perfleet top -C 0-1023")[0]) == whole, "-C")
     pid = user.json("perfleet top --by thread")[0][0]["pid"]
-    check(sum(row["self"] for row in user.json(f"perfleet top --pid {pid}")[0]) == whole, "--pid")
+    check(sum(row["self_samples"] for row in user.json(f"perfleet top --pid {pid}")[0]) == whole, "--pid")
 
 
 @step
@@ -414,8 +414,8 @@ def globs_take_what_they_match(user):
     rows, _ = user.json("perfleet top")
     for option, column, glob, start in (("--comm", "command", "'x*'", "x"), ("--image", "image", "'liblzma*'", "liblzma"),
                                         ("--symbol", "symbol", "'?liblzma*'", "[liblzma")):
-        expected = sum(row["self"] for row in rows if row[column].startswith(start))
-        part = sum(row["self"] for row in user.json(f"perfleet top {option} {glob}")[0])
+        expected = sum(row["self_samples"] for row in rows if row[column].startswith(start))
+        part = sum(row["self_samples"] for row in user.json(f"perfleet top {option} {glob}")[0])
         check(expected == part > 0, f"{option}: {part}, not {expected}")
 
 
@@ -432,7 +432,7 @@ def ranges_of_time_are_perfs(user):
         expected = len(perf(f"--time {part}"))
         check(0 < expected <= len(times), f"perf: {expected} of {len(times)}")
         for source in ("", "-i ranges.data"):
-            count = sum(row["self"] for row in user.json(f"perfleet top {source} --time {part}")[0])
+            count = sum(row["self_samples"] for row in user.json(f"perfleet top {source} --time {part}")[0])
             check(count == expected, f"{source} --time {part}: {count}, perf has {expected}")
         script = user.run(f"perfleet script -G -F time --ns --time {part}").out.split()
         check(len(script) == expected, f"script --time {part}: {len(script)}, perf has {expected}")

@@ -46,28 +46,44 @@ TEST_F(OffCpuProgram, SleepIsASecondBlocked) {
     for (const auto& column : table["columns"]) {
         names.push_back(column["name"]);
     }
-    const std::vector<std::string> expected{
-        "symbol", "image", "command", "self", "self_percent", "blocked", "runnable", "children", "children_percent"};
+    const std::vector<std::string> expected{"symbol",          "image",   "command",  "self",     "self_percent",
+                                            "self_samples",    "blocked", "runnable", "children", "children_percent",
+                                            "children_samples"};
     EXPECT_EQ(names, expected);
-    double self_ms = 0;
-    double whole_ms = 0;
+    std::uint64_t self_ns = 0;
+    std::uint64_t blocked_ns = 0;
+    std::uint64_t runnable_ns = 0;
+    std::uint64_t whole_ns = 0;
+    const auto number = [](const nlohmann::json& row, std::size_t at) { return row[at].get<std::uint64_t>(); };
     for (const auto& row : table["rows"]) {
-        self_ms += row[3].get<double>();
-        EXPECT_NEAR(row[3].get<double>(), row[5].get<double>() + row[6].get<double>(), 1e-6);
+        self_ns += number(row, 3);
+        blocked_ns += number(row, 6);
+        runnable_ns += number(row, 7);
         EXPECT_NE(row[0], "__schedule") << "the scheduler's own frames are left out";
-        whole_ms = row[2] == "sleep" ? std::max(whole_ms, row[7].get<double>()) : whole_ms;
+        whole_ns = row[2] == "sleep" ? std::max(whole_ns, number(row, 8)) : whole_ns;
     }
-    EXPECT_GT(self_ms, 990);
-    EXPECT_GT(whole_ms, 990);
+    EXPECT_EQ(self_ns, blocked_ns + runnable_ns);
+    EXPECT_EQ(self_ns, table["measure"]["total"].get<std::uint64_t>());
+    EXPECT_GT(blocked_ns, 990'000'000U);
+    EXPECT_GT(whole_ns, 990'000'000U);
+    // Each part alone.
+    for (const auto& [event, sum] : {std::pair{"offcpu-time", blocked_ns}, std::pair{"runqueue-time", runnable_ns}}) {
+        const auto alone = nlohmann::json::parse(perfleet({"top", "--event", event, "--format", "json"}));
+        EXPECT_EQ(alone["measure"]["total"].get<std::uint64_t>(), sum) << event;
+    }
     EXPECT_EQ(table["ledger"]["produced"], table["ledger"]["stored"]);
     EXPECT_TRUE(table["warnings"].empty()) << table["warnings"] << ": each switch is there, however few";
     // The same in every form of a profile.
     std::istringstream lines{perfleet({"export", "--to", "folded", "-o", "-", "--off-cpu"})};
-    double folded_ns = 0;
+    std::uint64_t folded_blocked_ns = 0;
+    std::uint64_t folded_ns = 0;
     for (std::string line; std::getline(lines, line);) {
-        folded_ns += std::stod(line.substr(line.rfind(' ') + 1));
+        const std::uint64_t amount = std::stoull(line.substr(line.rfind(' ') + 1));
+        folded_ns += amount;
+        folded_blocked_ns += line.starts_with("sleep [blocked];") ? amount : 0;
     }
-    EXPECT_GT(folded_ns, 990e6);
+    EXPECT_EQ(folded_ns, self_ns);
+    EXPECT_GT(folded_blocked_ns, 990'000'000U);
     EXPECT_NE(perfleet({"flamegraph", "--text", "--off-cpu"}).find("nanosleep"), std::string::npos);
     EXPECT_NE(perfleet({"tree", "--event", "wakeup-time"}).find("total [ms]"), std::string::npos);
     EXPECT_NE(perfleet({"losses"}).find("offcpu-time"), std::string::npos);

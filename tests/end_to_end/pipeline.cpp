@@ -90,7 +90,7 @@ std::map<std::pair<std::string, std::string>, std::uint64_t> top_counts(const js
     std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
     for (const json& row : rows_of(top)) {
         counts[{row.at("command").get<std::string>(), row.at("symbol").get<std::string>()}] +=
-            row.at("self").get<std::uint64_t>();
+            row.at("self_samples").get<std::uint64_t>();
     }
     std::erase_if(counts, [](const auto& entry) { return entry.second == 0; });
     return counts;

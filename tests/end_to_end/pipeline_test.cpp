@@ -104,7 +104,7 @@ TEST_F(PipelineTest, KnownSharesOfThreeFunctionsAppearInTopAndInPerfReport) {
     for (const json& row : rows_of(top)) {
         const std::string symbol = row.at("symbol").get<std::string>();
         if (symbol.rfind("work_", 0) == 0) {
-            samples[symbol] = row.at("self").get<double>();
+            samples[symbol] = row.at("self_samples").get<double>();
             loop += samples[symbol];
             loop_percent += row.at("self_percent").get<double>();
         }
@@ -134,8 +134,8 @@ TEST_F(PipelineTest, CodeMadeAtRunTimeHasItsNames) {
     double made_percent = 0;
     for (const json& row : rows_of(top)) {
         if (row.at("image") == "[JIT]") {
-            samples[row.at("symbol").get<std::string>()] = row.at("self").get<double>();
-            made += row.at("self").get<double>();
+            samples[row.at("symbol").get<std::string>()] = row.at("self_samples").get<double>();
+            made += row.at("self_samples").get<double>();
             made_percent += row.at("self_percent").get<double>();
         }
     }
@@ -173,9 +173,9 @@ TEST_F(PipelineTest, LibrarySymbolsOfDebiansXzAppear) {
     std::uint64_t in_library = 0;
     std::uint64_t all = 0;
     for (const json& row : rows_of(top)) {
-        all += row.at("self").get<std::uint64_t>();
+        all += row.at("self_samples").get<std::uint64_t>();
         if (row.at("image").get<std::string>().rfind("liblzma.so", 0) == 0) {
-            in_library += row.at("self").get<std::uint64_t>();
+            in_library += row.at("self_samples").get<std::uint64_t>();
         }
     }
     EXPECT_GT(in_library * 2, all) << top.dump();

@@ -107,7 +107,7 @@ TEST_F(QueryProgram, GatewayAnswersTheSameBytesAsTheFolder) {
         {"tracepoints", "--format", "json"},
         {"top"},
         {"top", "--format", "json", "--by", "thread", "--threads", "2"},
-        {"top", "--event", "sched:sched_switch", "--weight"},
+        {"top", "--event", "sched:sched_switch", "--measure", "samples"},
         {"top", "--select", "{target=\"target-2\"}", "--from", "2023-11-14T22:13:20.000004Z"},
         {"tree", "--min-percent", "2"},
         {"diff", "--before", "{target=\"target-1\"}", "--after", "{target=\"target-2\"}"},
@@ -220,7 +220,7 @@ TEST_F(QueryProgram, FlameGraphOfNothingIsAnEmptyPageAndAMessage) {
     EXPECT_EQ(perfleet({"flamegraph", "--text", "--before", "last~1", "--data", data_}).ending.status, 2);
 }
 
-TEST_F(QueryProgram, FoldedStacksCountEverySample) {
+TEST_F(QueryProgram, FoldedStacksHaveTheAmountOfEverySample) {
     const Finished folded = perfleet({"export", "--to", "folded", "-o", "-", "--data", data_, "--all"});
     ASSERT_EQ(folded.ending.status, 0) << folded.error_output;
     std::uint64_t sum = 0;
@@ -235,7 +235,7 @@ TEST_F(QueryProgram, FoldedStacksCountEverySample) {
     for (const ScenarioSession& session : scenario_.sessions) {
         for (const ScenarioEpoch& epoch : session.epochs) {
             for (const ScenarioSample& sample : epoch.samples) {
-                expected += sample.event == 0 ? 1 : 0;
+                expected += sample.event == 0 ? sample.weight : 0;
             }
         }
     }

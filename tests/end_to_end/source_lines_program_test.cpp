@@ -56,11 +56,11 @@ protected:
 TEST_F(SourceLinesProgram, InlinedFunctionsAreFrames) {
     const auto plain = table({"top"});
     const auto inlined = table({"top", "--inlines"});
-    EXPECT_EQ(sum_of(plain, "self"), sum_of(inlined, "self"));
+    EXPECT_EQ(sum_of(plain, "self_samples"), sum_of(inlined, "self_samples"));
     const auto children_of = [](const nlohmann::json& top, const std::string& symbol) {
         for (const auto& row : top["rows"]) {
             if (row[index_of(top, "symbol")] == symbol) {
-                return row[index_of(top, "children")].get<std::uint64_t>();
+                return row[index_of(top, "children_samples")].get<std::uint64_t>();
             }
         }
         return std::uint64_t{0};
@@ -96,17 +96,17 @@ TEST_F(SourceLinesProgram, InlinedFunctionsAreFrames) {
 TEST_F(SourceLinesProgram, LinesAddUpToTheirFunctions) {
     const auto plain = table({"top", "--image", "inline_fixture_5"});
     const auto lines = table({"top", "--lines", "--image", "inline_fixture_5"});
-    EXPECT_EQ(sum_of(plain, "self"), sum_of(lines, "self"));
+    EXPECT_EQ(sum_of(plain, "self_samples"), sum_of(lines, "self_samples"));
     std::map<std::string, std::uint64_t> selves;
     bool has_line = false;
     for (const auto& row : lines["rows"]) {
-        selves[row[index_of(lines, "symbol")]] += row[index_of(lines, "self")].get<std::uint64_t>();
+        selves[row[index_of(lines, "symbol")]] += row[index_of(lines, "self_samples")].get<std::uint64_t>();
         const auto& line = row[index_of(lines, "line")];
         has_line = has_line || (line.is_string() && line.get<std::string>().starts_with("inline_fixture.cpp:"));
     }
     EXPECT_TRUE(has_line);
     for (const auto& row : plain["rows"]) {
-        EXPECT_EQ(selves[row[index_of(plain, "symbol")]], row[index_of(plain, "self")].get<std::uint64_t>());
+        EXPECT_EQ(selves[row[index_of(plain, "symbol")]], row[index_of(plain, "self_samples")].get<std::uint64_t>());
     }
 }
 
@@ -137,7 +137,7 @@ TEST_F(SourceLinesProgram, CountsByLineAndProcessorArePerfs) {
         std::map<std::string, std::uint64_t> counts;
         for (const auto& one : top["rows"]) {
             const auto& value = one[index_of(top, column)];
-            const auto self = one[index_of(top, "self")].get<std::uint64_t>();
+            const auto self = one[index_of(top, "self_samples")].get<std::uint64_t>();
             const bool is_linker = value.is_string() && is_of_linker(one[index_of(top, "image")].get<std::string>());
             if (value != "[unknown]" && self != 0 && !is_linker) {
                 counts[value.is_string() ? value.get<std::string>() : value.dump()] += self;
@@ -145,7 +145,7 @@ TEST_F(SourceLinesProgram, CountsByLineAndProcessorArePerfs) {
         }
         EXPECT_FALSE(expected.empty()) << perf.output;
         EXPECT_EQ(counts, expected) << perf.output;
-        EXPECT_EQ(sum_of(top, "self"), sum_of(table({"top"}), "self"));
+        EXPECT_EQ(sum_of(top, "self_samples"), sum_of(table({"top"}), "self_samples"));
     }
 }
 

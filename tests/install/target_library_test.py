@@ -211,7 +211,7 @@ def check_many_threads(library, programs, run_sel4, kernel, loaders):
     with open(folded, encoding="utf-8") as file:
         counts = many.check_chains(file.read())
     if kernel.benchmark == "track_utilisation" or "KERNEL_MCS" in kernel.config:
-        many.check_work({row["command"]: row["self"] for row in rows_of(perfleet, "top", "--by", "command", "--weight", "--data", data)}, "samples")
+        many.check_work({row["command"]: row["self"] for row in rows_of(perfleet, "top", "--by", "command", "--data", data)}, "samples")
     # Where the kernel can't tell who ran, turns that end before the next tick have none.
     check(len(counts) > many.WORKERS / 2, f"samples of few threads: {counts}")
     print(f"{answer['ledger']['stored']} samples of {len(counts)} threads")

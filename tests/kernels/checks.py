@@ -64,7 +64,7 @@ class Guest:
         names = [column["name"] for column in answer["columns"]]
         return [dict(zip(names, row)) for row in answer["rows"]]
 
-    def share_of(self, line, is_one, column="self"):
+    def share_of(self, line, is_one, column="self_samples"):
         """Of the rows of a table that are one, by weight."""
         rows = self.rows(line)
         whole = sum(row[column] for row in rows)
@@ -164,7 +164,7 @@ def whole_machine(guest):
 def kernel_functions_are_those_of_perf(guest):
     """Of the same file, as perf resolves it with this kernel's kallsyms."""
     guest.run("perfleet record -q -g -o same.data -- dd if=/dev/zero of=/dev/null bs=512 count=20000 status=none")
-    ours = {row["symbol"] for row in guest.rows("top --image '[kernel.kallsyms]'") if row["self"] > 0}
+    ours = {row["symbol"] for row in guest.rows("top --image '[kernel.kallsyms]'") if row["self_samples"] > 0}
     theirs, _ = guest.run("perf report -i same.data --stdio --no-children -g none --sort sym,dso 2>/dev/null | grep kernel")
     theirs = {line.split("[k] ")[1].split()[0] for line in theirs.splitlines() if "[k] " in line}
     missing = {name for name in ours if not name.startswith("[")} - theirs
@@ -261,7 +261,7 @@ def functions_of_a_module(guest):
                    "end = time.process_time() + 3\nwhile time.process_time() < end:\n    o, _ = s.accept()\n    o.sendall(b'x' * 65536)\n    o.recv(64)\n    o.close()\n")
     guest.run("perfleet record -q -g -o module.data -- python3 hash.py")
     rows = [row for row in guest.rows("top") if row["image"] == "[sha3_generic]"]
-    check(sum(row["self"] for row in rows) > 100 and any("sha3" in row["symbol"] for row in rows), rows or guest.rows("top --by image"))
+    check(sum(row["self_samples"] for row in rows) > 100 and any("sha3" in row["symbol"] for row in rows), rows or guest.rows("top --by image"))
     theirs, _ = guest.run("perf report -i module.data --stdio --no-children -g none --sort sym,dso 2>/dev/null | grep sha3")
     check("crypto_sha3_update" in theirs, theirs)
 
@@ -357,7 +357,7 @@ def every_view(guest):
     out, _ = guest.run("perf report -i perf.data --stdio --no-children -g none 2>/dev/null")
     check("liblzma" in out, out)
     out, _ = guest.run("perf script -i perf.data 2>/dev/null | grep -c cpu-clock")
-    check(int(out) == sum(row["self"] for row in guest.rows("top")), out)
+    check(int(out) == sum(row["self_samples"] for row in guest.rows("top")), out)
     kernel = next(row["symbol"] for row in guest.rows("top --image '[kernel.kallsyms]'") if not row["symbol"].startswith("["))
     out, err = guest.run(f"perfleet annotate {kernel}", status=None)
     check(f"{kernel}+0x" in out, f"{kernel}: {out[-500:]}{err}")

@@ -113,7 +113,7 @@ Counts counts_of_top(const Answer& answer) {
     }
     Counts counts;
     for (const auto& row : answer.rows) {
-        const auto& self = row[columns.at("self")];
+        const auto& self = row[columns.at("self_samples")];
         const std::uint64_t count = std::holds_alternative<std::uint64_t>(self)
                                         ? std::get<std::uint64_t>(self)
                                         : static_cast<std::uint64_t>(std::get<std::int64_t>(self));

@@ -14,8 +14,8 @@
 #include "query-engine/statistic/answer/answer_ledger.h"
 #include "query-engine/statistic/answer/answer_row.h"
 #include "query-engine/statistic/answer/usage.h"
-#include "query-engine/statistic/session/event_choice.h"
 #include "query-engine/statistic/session/inventory.h"
+#include "query-engine/statistic/session/measure.h"
 
 namespace perfleet {
 namespace {

@@ -1,7 +1,7 @@
 #include "query-engine/statistic/diff/diff.h"
 
 #include "query-engine/statistic/diff/diff_parts.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 
 namespace perfleet {
 

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,7 +14,7 @@
 #include "query-engine/statistic/diff/diff_setting.h"
 #include "query-engine/statistic/number/joint_level.h"
 #include "query-engine/statistic/number/share_comparison.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_counts.h"
 
 namespace perfleet {
@@ -74,24 +76,24 @@ public:
                   {"after_design_effect", ""}}} {}
 
     Result<Answer> make() {
-        auto event = PERFLEET_TRY(choose());
-        if (event.has_value()) {
-            PERFLEET_TRY(count(*event));
+        auto measure = PERFLEET_TRY(choose());
+        if (measure.has_value()) {
+            PERFLEET_TRY(count(*measure));
             make_strata();
             add_lines();
         }
         PERFLEET_TRY(lines_.finish(options_, true, answer_));
-        if (event.has_value()) {
-            finish(*event);
+        if (measure.has_value()) {
+            finish(*measure);
         }
         return std::move(answer_);
     }
 
 private:
-    // The event of both sides, if there is one.
-    Result<std::optional<EventChoice>> choose() {
-        auto first = choose_event(*before_.scan);
-        auto second = choose_event(*after_.scan);
+    // The measure of both sides, if there is one.
+    Result<std::optional<Measure>> choose() {
+        auto first = choose_measure(*before_.scan);
+        auto second = choose_measure(*after_.scan);
         if (!first.ok() || !second.ok()) {
             return first.ok() ? std::move(second).error() : std::move(first).error();
         }
@@ -99,33 +101,40 @@ private:
             answer_.warnings.push_back(std::string{first->has_value() ? "after" : "before"} +
                                        (first->has_value() || second->has_value() ? " has" : " and after have") +
                                        " no samples: nothing is compared");
-            return std::optional<EventChoice>{};
+            return std::optional<Measure>{};
         }
-        if ((*first)->name != (*second)->name) {
+        if ((*first)->event != (*second)->event) {
             answer_.warnings.push_back(fmt::format(
                 "{} was recorded before and {} after: nothing is compared (--event names one that both have)",
-                (*first)->name, (*second)->name));
-            return std::optional<EventChoice>{};
+                (*first)->event, (*second)->event));
+            return std::optional<Measure>{};
+        }
+        if ((*first)->unit != (*second)->unit) {
+            return Error{
+                ErrorCode::kUsage,
+                fmt::format("{} is in {} before and in {} after: --measure samples compares numbers of samples",
+                            (*first)->event, (*first)->unit, (*second)->unit)};
         }
         return first;
     }
 
     // Both sides in one table, so that a function is the same row on both.
-    Result<Done> count(const EventChoice& event) {
+    Result<Done> count(const Measure& measure) {
         for (DiffSide* side : {&before_, &after_}) {
             std::size_t session_count = 0;
             for (const ScannedSession& session : side->scan->sessions()) {
-                session_count += event_series(session, event.name).empty() ? 0 : 1;
+                session_count += event_series(session, measure.event).empty() ? 0 : 1;
             }
             const std::size_t slice_count =
                 std::max(kSlicesOfSessionMin, (kSlices + session_count - 1) / std::max<std::size_t>(session_count, 1));
             StackCountOptions wanted;
-            wanted.event = event.name;
             wanted.cuts = [&](std::size_t index) {
-                return cuts_of(*side->scan, index, event_series(side->scan->sessions()[index], event.name),
+                return cuts_of(*side->scan, index, event_series(side->scan->sessions()[index], measure.event),
                                slice_count);
             };
-            PERFLEET_TRY(visit_stack_counts(*side->scan, wanted, [&](const EpochStackCounts& epoch) {
+            RowTotal& total = side == &after_ ? after_total_ : before_total_;
+            PERFLEET_TRY(visit_stack_counts(*side->scan, measure, wanted, [&](const EpochStackCounts& epoch) {
+                total += epoch.total;
                 side->sessions.insert(epoch.session_index);
                 counts_.add(epoch, [&](const Runner& runner) {
                     return SliceKey{side == &after_, epoch.session_index, runner.slice};
@@ -160,7 +169,7 @@ private:
                 place = &side[entry->second].back();
             }
             for (const auto& [row, entry] : counts) {
-                place->count += entry.self;
+                place->count += weight_of(entry.self);
             }
         }
     }
@@ -183,12 +192,13 @@ private:
                   [&](std::uint32_t a, std::uint32_t b) { return counts_.compare(a, b) < 0; });
         std::size_t left_out = 0;
         std::optional<JointLevel> joint = joint_level();
-        const auto add = [&](std::uint32_t row, const char* figure, std::uint64_t FrameCount::*count) {
-            lines_.add(line_of(row, figure, sides_of(hits[row], count)));
+        const auto add = [&](std::uint32_t row, const char* figure, Sum FrameCount::*sum) {
+            lines_.add(line_of(row, figure, sides_of(hits[row], sum), hits[row], sum));
             if (joint) {
                 std::vector<std::uint64_t> by_run(run_hits_.size());
                 for (const Hit& hit : hits[row]) {
-                    by_run[run_places_[places_[hit.place].first]] += hit.entry.*count;
+                    by_run[run_places_[places_[hit.place].first]] +=
+                        effective_rows(weight_of(hit.entry.*sum), hit.is_after);
                 }
                 joint->add(by_run);
             }
@@ -198,8 +208,8 @@ private:
             std::uint64_t children = 0;
             bool is_leaf = true;
             for (const Hit& hit : hits[row]) {
-                self += hit.entry.self;
-                children += hit.entry.children;
+                self += hit.entry.self.rows;
+                children += hit.entry.children.rows;
                 is_leaf = is_leaf && hit.entry.self == hit.entry.children;
             }
             left_out += std::max(self, children) < kComparedSamplesMin ? 1 : 0;
@@ -221,6 +231,17 @@ private:
         }
     }
 
+    // What a sum weighs in a share; amounts below 0 weigh nothing.
+    [[nodiscard]] static std::uint64_t weight_of(const Sum& sum) {
+        return static_cast<std::uint64_t>(std::max<std::int64_t>(sum.amount, 0));
+    }
+
+    // As many rows of equal weight.
+    [[nodiscard]] std::uint64_t effective_rows(std::uint64_t weight, bool is_after) const {
+        const RowTotal& total = is_after ? after_total_ : before_total_;
+        return static_cast<std::uint64_t>(std::llround(static_cast<double>(weight) / total.amount_of_effective_row()));
+    }
+
     // The joint level, of runs that are on one side only and have samples; fills run_places_.
     std::optional<JointLevel> joint_level() {
         if (!runs_.by_runs) {
@@ -237,7 +258,8 @@ private:
                 }
                 if (is_after == (hits.after.count != 0)) {
                     run_places_[run] = counts.size();
-                    counts.push_back(hits.before.count + hits.after.count);
+                    counts.push_back(
+                        std::max<std::uint64_t>(effective_rows(hits.before.count + hits.after.count, is_after), 1));
                 }
             }
             before_count = is_after ? before_count : counts.size();
@@ -252,50 +274,72 @@ private:
     };
     using Hits = std::vector<Hit>;
 
-    [[nodiscard]] SharePair sides_of(const Hits& hits, std::uint64_t FrameCount::*count) const {
+    [[nodiscard]] SharePair sides_of(const Hits& hits, Sum FrameCount::*sum) const {
+        const double before_of_one = before_total_.amount_of_effective_row();
+        const double after_of_one = after_total_.amount_of_effective_row();
         if (runs_.by_runs) {
             std::vector<RunHits> runs = run_hits_;
             for (const Hit& hit : hits) {
                 RunHits& run = runs[places_[hit.place].first];
-                (hit.is_after ? run.after : run.before).hits += hit.entry.*count;
+                (hit.is_after ? run.after : run.before).hits += weight_of(hit.entry.*sum);
             }
-            return share_pair(runs);
+            return share_pair(runs, before_of_one, after_of_one);
         }
         std::vector<Stratum> before = before_strata_;
         std::vector<Stratum> after = after_strata_;
         for (const Hit& hit : hits) {
             const auto& [stratum, cluster] = places_[hit.place];
-            (hit.is_after ? after : before)[stratum][cluster].hits += hit.entry.*count;
+            (hit.is_after ? after : before)[stratum][cluster].hits += weight_of(hit.entry.*sum);
         }
-        return {clustered_share(before), clustered_share(after)};
+        return {clustered_share(before, before_of_one), clustered_share(after, after_of_one)};
     }
 
-    [[nodiscard]] DiffLine line_of(std::uint32_t row, const std::string& figure, const SharePair& sides) const {
+    [[nodiscard]] DiffLine line_of(std::uint32_t row, const std::string& figure, const SharePair& sides,
+                                   const Hits& hits, Sum FrameCount::*sum) const {
+        std::array<std::uint64_t, 2> rows{};
+        for (const Hit& hit : hits) {
+            rows[hit.is_after ? 1 : 0] += (hit.entry.*sum).rows;
+        }
         DiffLine line = share_line(figure, sides.before, sides.after);
         line.name = counts_.symbol(row);
         line.identity = {line.name, counts_.image(row)};
         line.counted = runs_.by_runs ? fmt::format("{} and {} runs", runs_.before_count, runs_.after_count)
-                                     : fmt::format("{} and {} samples", sides.before.sum.count, sides.after.sum.count);
+                                     : fmt::format("{} and {} samples", before_total_.sum.rows, after_total_.sum.rows);
         line.runs = runs_.by_runs ? std::min(runs_.before_count, runs_.after_count) : 0;
         line.unknown = runs_.unknown;
-        line.evidence = {sides.before.sum.hits,
-                         sides.after.sum.hits,
-                         sides.before.sum.count,
-                         sides.after.sum.count,
+        line.evidence = {rows[0],
+                         rows[1],
+                         before_total_.sum.rows,
+                         after_total_.sum.rows,
                          static_cast<double>(sides.before.effect),
                          static_cast<double>(sides.after.effect)};
         return line;
     }
 
-    void finish(const EventChoice& event) {
+    void finish(const Measure& measure) {
         for (const auto& [side, name] : {std::pair{&before_, "before"}, std::pair{&after_, "after"}}) {
-            Ledger ledger = event_ledger(*side->scan, event.name, answer_.warnings);
+            Ledger ledger;
+            for (const std::string& part : measure.parts) {
+                ledger.add(event_ledger(*side->scan, part, answer_.warnings));
+            }
             answer_.ledger.add(ledger);
             answer_.parts.emplace_back(name, std::move(ledger));
         }
         counts_.names().add_hint(FrameNames::HintAt::kNoAddresses, answer_.warnings);
-        warn_of_other_events(*before_.scan, event, answer_.warnings);
-        warn_of_sampling(before_, after_, event.name, answer_.warnings);
+        if (!measure.unknown.empty()) {
+            answer_.warnings.push_back(measure.unknown);
+        }
+        for (const RowTotal* const total : {&before_total_, &after_total_}) {
+            if (total->weights.magnitudes != static_cast<std::uint64_t>(total->sum.amount)) {
+                answer_.warnings.push_back("amounts of " + measure.event + " below 0 aren't compared");
+                break;
+            }
+        }
+        RowTotal both = before_total_;
+        both += after_total_;
+        answer_.measure = answer_measure(measure, both);
+        warn_of_other_events(*before_.scan, measure, answer_.warnings);
+        warn_of_sampling(before_, after_, measure.event, answer_.warnings);
         warn_of_settings(before_, after_, {options_.chosen_labels, false}, answer_.warnings);
         for (std::string& warning : symbolizer_.warnings()) {
             answer_.warnings.push_back(std::move(warning));
@@ -307,6 +351,8 @@ private:
     DiffSide before_;
     DiffSide after_;
     Counts counts_;
+    RowTotal before_total_;
+    RowTotal after_total_;
     std::vector<Stratum> before_strata_;  // all samples, no hits yet
     std::vector<Stratum> after_strata_;
     std::vector<RunHits> run_hits_;                            // the same by runs; either these or the strata are used

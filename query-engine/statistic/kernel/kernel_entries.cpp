@@ -15,7 +15,7 @@
 #include "query-engine/statistic/kernel/kernel_log.h"
 #include "query-engine/statistic/kernel/kernel_time.h"
 #include "query-engine/statistic/number/description.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 
 namespace perfleet {
 namespace {

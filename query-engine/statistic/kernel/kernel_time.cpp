@@ -14,7 +14,7 @@
 #include "query-engine/statistic/answer/answer_row.h"
 #include "query-engine/statistic/kernel/entry_owner.h"
 #include "query-engine/statistic/number/shared_whole.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_counts.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 #include "storage/dictionary/thread_names.h"
@@ -288,19 +288,22 @@ private:
             std::string symbol;
             std::string image;
             std::string thread;
-            FrameCount entry;
+            std::uint64_t self = 0;  // ticks
+            std::uint64_t children = 0;
         };
         std::vector<Row> rows;
         for (const auto& [thread, frames] : counts.groups()) {
             for (const auto& [frame, entry] : frames) {
-                rows.push_back({counts.symbol(frame), counts.image(frame), thread, entry});
+                rows.push_back({counts.symbol(frame), counts.image(frame), thread,
+                                static_cast<std::uint64_t>(entry.self.amount),
+                                static_cast<std::uint64_t>(entry.children.amount)});
             }
         }
-        rows.push_back({std::string{kCollectorText}, "", "", {collectors_.ticks, collectors_.ticks}});
-        rows.push_back({std::string{kNobodyText}, "", "", {nobodys_.ticks, nobodys_.ticks}});
+        rows.push_back({std::string{kCollectorText}, "", "", collectors_.ticks, collectors_.ticks});
+        rows.push_back({std::string{kNobodyText}, "", "", nobodys_.ticks, nobodys_.ticks});
         const auto order = [](const Row& row) {
-            return std::tuple{~row.entry.self, ~row.entry.children, std::string_view{row.symbol},
-                              std::string_view{row.image}, std::string_view{row.thread}};
+            return std::tuple{~row.self, ~row.children, std::string_view{row.symbol}, std::string_view{row.image},
+                              std::string_view{row.thread}};
         };
         std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return order(a) < order(b); });
         rows.resize(std::min<std::uint64_t>(rows.size(), options_.row_count_max));
@@ -310,10 +313,10 @@ private:
             row.add("symbol", "", one.symbol);
             row.add("image", "", one.image);
             row.add("thread", "", one.thread);
-            row.add("self", log_.unit, one.entry.self);
-            row.add("share", "percent", share_of(one.entry.self));
-            row.add("children", log_.unit, one.entry.children);
-            row.add("children_share", "percent", share_of(one.entry.children));
+            row.add("self", log_.unit, one.self);
+            row.add("share", "percent", share_of(one.self));
+            row.add("children", log_.unit, one.children);
+            row.add("children_share", "percent", share_of(one.children));
             row.end();
         }
         return true;
@@ -337,7 +340,8 @@ private:
             if (is_new) {
                 counts.runners.push_back({threads_[thread]->name});
             }
-            counts.counts.push_back({runner->second, StackNumber{stack}, first->second.ticks});
+            counts.counts.push_back({runner->second, StackNumber{stack}, Sum::of_rows(1, first->second.ticks)});
+            counts.total.add(first->second.ticks, 1);
         }
         return counts;
     }

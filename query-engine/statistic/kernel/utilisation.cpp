@@ -13,8 +13,8 @@
 #include "query-engine/statistic/answer/answer_ledger.h"
 #include "query-engine/statistic/answer/answer_row.h"
 #include "query-engine/statistic/kernel/utilisation_share.h"
-#include "query-engine/statistic/session/event_choice.h"
 #include "query-engine/statistic/session/inventory.h"
+#include "query-engine/statistic/session/measure.h"
 #include "schemas/sel4/log_description.h"
 #include "schemas/vocabulary/utilisation_thread.h"
 

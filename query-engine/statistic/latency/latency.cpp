@@ -23,7 +23,7 @@
 #include "query-engine/statistic/number/histogram.h"
 #include "query-engine/statistic/number/legacy_summary.h"
 #include "query-engine/statistic/number/validity_warning.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "schemas/vocabulary/probe_overhead.h"
 
 namespace perfleet {

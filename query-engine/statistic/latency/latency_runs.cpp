@@ -12,8 +12,8 @@
 #include "query-engine/statistic/answer/answer_row.h"
 #include "query-engine/statistic/latency/latency_source.h"
 #include "query-engine/statistic/number/interval.h"
-#include "query-engine/statistic/session/event_choice.h"
 #include "query-engine/statistic/session/inventory.h"
+#include "query-engine/statistic/session/measure.h"
 
 namespace perfleet {
 namespace {

@@ -91,8 +91,10 @@ std::optional<MeanContrast> mean_contrast(std::span<const RunPair> runs) {
     return means;
 }
 
-SharePair share_pair(std::span<const RunHits> runs) {
+SharePair share_pair(std::span<const RunHits> runs, long double weight_of_one_before, long double weight_of_one_after) {
     SharePair pair;
+    pair.before.weight_of_one = weight_of_one_before;
+    pair.after.weight_of_one = weight_of_one_after;
     for (const RunHits& run : runs) {
         pair.before.sum.hits += run.before.hits;
         pair.before.sum.count += run.before.count;
@@ -113,7 +115,7 @@ SharePair share_pair(std::span<const RunHits> runs) {
     }
     const ResidualSums sums = sums_of(residuals);
     const auto independent = [](const ClusteredShare& side) {
-        return side.share() * (1 - side.share()) / static_cast<long double>(side.sum.count);
+        return side.share() * (1 - side.share()) * side.weight_of_one / static_cast<long double>(side.sum.count);
     };
     const auto effect = [](long double variance, long double least) {
         return least > 0 ? std::max(1.0L, variance / least) : 1.0L;
@@ -131,8 +133,9 @@ SharePair share_pair(std::span<const RunHits> runs) {
     return pair;
 }
 
-ClusteredShare clustered_share(std::span<const Stratum> strata) {
+ClusteredShare clustered_share(std::span<const Stratum> strata, long double weight_of_one) {
     ClusteredShare share;
+    share.weight_of_one = weight_of_one;
     for (const Stratum& stratum : strata) {
         for (const HitCount& cluster : stratum) {
             share.sum.hits += cluster.hits;
@@ -161,13 +164,15 @@ ClusteredShare clustered_share(std::span<const Stratum> strata) {
         squares += k / (k - 1) * of_stratum;
         share.degrees += k - 1;
     }
-    const long double independent = static_cast<long double>(share.sum.count) * share.share() * (1 - share.share());
+    const long double independent =
+        static_cast<long double>(share.sum.count) * weight_of_one * share.share() * (1 - share.share());
     share.effect = independent > 0 ? std::max(1.0L, squares / independent) : 1.0L;
     return share;
 }
 
-ClusteredShare clustered_share(const ClusterSums& sums) {
+ClusteredShare clustered_share(const ClusterSums& sums, long double weight_of_one) {
     ClusteredShare share;
+    share.weight_of_one = weight_of_one;
     share.sum = sums.sum;
     if (sums.clusters < 2) {
         return share;
@@ -178,7 +183,7 @@ ClusteredShare clustered_share(const ClusterSums& sums) {
     const long double squares =
         k / (k - 1) * std::max(0.0L, sums.hits_squared - 2 * p * sums.hits_by_count + p * p * sums.count_squared);
     share.degrees = k - 1;
-    const long double independent = static_cast<long double>(share.sum.count) * p * (1 - p);
+    const long double independent = static_cast<long double>(share.sum.count) * weight_of_one * p * (1 - p);
     share.effect = independent > 0 ? std::max(1.0L, squares / independent) : 1.0L;
     return share;
 }
@@ -193,7 +198,7 @@ long double effective_count_at(const ClusteredShare& share, long double tail) {
     }
     const long double widening =
         quick_student_quantile(static_cast<double>(tail), static_cast<double>(share.degrees)) / normal_quantile(tail);
-    return static_cast<long double>(share.sum.count) / share.effect / (widening * widening);
+    return static_cast<long double>(share.sum.count) / share.weight_of_one / share.effect / (widening * widening);
 }
 
 Interval share_interval(long double share, long double count, long double confidence) {

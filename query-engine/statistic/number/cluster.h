@@ -26,7 +26,7 @@ struct RunPair {
 // between targets cancel. Nothing if a side has fewer than two runs with values.
 [[nodiscard]] std::optional<MeanContrast> mean_contrast(std::span<const RunPair> runs);
 
-// Number of hits among `count` observations.
+// Number of hits among `count` observations; or, of observations that weigh differently, the weights of both.
 struct HitCount {
     std::uint64_t hits = 0;
     std::uint64_t count = 0;
@@ -37,14 +37,17 @@ using Stratum = std::vector<HitCount>;
 // A share and the loss of information due to clustering.
 struct ClusteredShare {
     HitCount sum;
-    long double effect = 1;  // Kish's design effect, at least 1: variance by clusters ÷ variance of independent values
+    long double effect = 1;   // design effect, at least 1: variance by clusters ÷ variance of independent values
     long double degrees = 0;  // of freedom: clusters with values beyond the first of each stratum
+    // The weight that stands for one observation of equal weights: the sum of squared weights ÷ the sum of weights
+    // (Kish, 1965).
+    long double weight_of_one = 1;
 
     [[nodiscard]] long double share() const {
         return sum.count == 0 ? 0 : static_cast<long double>(sum.hits) / static_cast<long double>(sum.count);
     }
 };
-[[nodiscard]] ClusteredShare clustered_share(std::span<const Stratum> strata);
+[[nodiscard]] ClusteredShare clustered_share(std::span<const Stratum> strata, long double weight_of_one = 1);
 
 // Running sums of one stratum's clusters, if there are too many to keep.
 struct ClusterSums {
@@ -67,7 +70,7 @@ struct ClusterSums {
     }
 };
 // The share of one stratum with these clusters.
-[[nodiscard]] ClusteredShare clustered_share(const ClusterSums& sums);
+[[nodiscard]] ClusteredShare clustered_share(const ClusterSums& sums, long double weight_of_one = 1);
 
 // Hits of one run, like RunPair.
 struct RunHits {
@@ -80,7 +83,8 @@ struct SharePair {
     ClusteredShare before;
     ClusteredShare after;
 };
-[[nodiscard]] SharePair share_pair(std::span<const RunHits> runs);
+[[nodiscard]] SharePair share_pair(std::span<const RunHits> runs, long double weight_of_one_before = 1,
+                                   long double weight_of_one_after = 1);
 
 // The effective sample size of a share at this confidence: n ÷ (design effect × (t ÷ z)²), never more than n (Korn and
 // Graubard, 1998). 0 without a degree of freedom.

@@ -393,6 +393,52 @@ TEST(FalseVerdicts, OfBurstsInHalvesOfARecordingAreRare) {
     RecordProperty("as independent", as_independent);
 }
 
+// Periods of samples are skewed: most are short, few are a hundred times as long.
+TEST(FalseVerdicts, OfWeightedSamplesAreRareAndTheirIntervalsHoldTheShare) {
+    constexpr int kRounds = 2'000;
+    constexpr std::uint64_t kSamples = 1'000;
+    constexpr long double kShare = 0.3L;
+    RandomStream random{17};
+    int held = 0;
+    int held_as_equal = 0;
+    int different = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        const auto side = [&] {
+            Stratum slices(20);
+            long double squares = 0;
+            long double sum = 0;
+            for (std::uint64_t i = 0; i < kSamples; ++i) {
+                const long double uniform = (static_cast<long double>(random.below(1'000'000)) + 0.5L) / 1e6L;
+                const auto weight = static_cast<std::uint64_t>(1'000 / std::sqrt(uniform));  // Pareto's, of shape 2
+                HitCount& slice = slices[i * slices.size() / kSamples];
+                slice.count += weight;
+                slice.hits += random.below(1'000) < 300 ? weight : 0;
+                sum += static_cast<long double>(weight);
+                squares += static_cast<long double>(weight) * static_cast<long double>(weight);
+            }
+            return std::pair{clustered_share(std::span{&slices, 1}, squares / sum), squares / sum};
+        };
+        const auto [before, weight_of_one] = side();
+        const auto [after, weight_of_another] = side();
+        const auto holds = [&](const ClusteredShare& share) {
+            const Interval interval = share_interval(share.share(), effective_count(share, 0.95L), 0.95L);
+            return interval.low <= kShare && kShare <= interval.high ? 1 : 0;
+        };
+        held += holds(before);
+        ClusteredShare equal{before.sum, 1, before.degrees};
+        equal.weight_of_one = static_cast<long double>(before.sum.count) / static_cast<long double>(kSamples);
+        held_as_equal += holds(equal);
+        different += share_p_value(before, after) < 0.05L ? 1 : 0;
+    }
+    EXPECT_GE(held, kRounds * 93 / 100);
+    EXPECT_LE(held, kRounds * 985 / 1'000);
+    EXPECT_LT(held_as_equal, kRounds * 85 / 100) << "samples of different weights aren't worth as many equal ones";
+    EXPECT_LE(different, kRounds * 7 / 100);
+    RecordProperty("held", held);
+    RecordProperty("held as equal", held_as_equal);
+    RecordProperty("different", different);
+}
+
 TEST(ShareComparison, OneOfManyThousandIsFoundAndItsIntervalHoldsIt) {
     const auto side = [](std::uint64_t hits) {
         Stratum slices;

@@ -36,7 +36,7 @@ public:
     // The z at which the normal approximation's interval ends at `value`.
     [[nodiscard]] long double likely_z() const {
         const auto variance = [](const ClusteredShare& side, long double share) {
-            const long double count = static_cast<long double>(side.sum.count) / side.effect;
+            const long double count = static_cast<long double>(side.sum.count) / side.weight_of_one / side.effect;
             return (share * (1 - share) + 1 / count) / count;
         };
         return distance_ / std::sqrt(variance(before_, first_) + variance(after_, second_));

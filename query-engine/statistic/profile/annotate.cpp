@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
@@ -18,54 +18,53 @@ constexpr std::size_t kAddressSizeBytes = 160;  // of memory, about
 }  // namespace
 
 Result<Answer> make_annotate(const Scan& scan, Symbolizer& symbolizer) {
-    auto event = PERFLEET_TRY(choose_event(scan));
+    const auto measure = PERFLEET_TRY(choose_measure(scan));
+    const std::string unit = measure ? measure->unit : kRowUnit;
     Answer answer;
-    answer.columns = {{"image", ""},       {"build_id", ""},       {"symbol", ""},
-                      {"first", "byte"},   {"last", "byte"},       {"offset", "byte"},
-                      {"self", "samples"}, {"is_file_offset", ""}, {"start", "byte"}};
-    if (!event.has_value()) {
+    answer.columns = {{"image", ""},     {"build_id", ""},          {"symbol", ""}, {"first", "byte"},
+                      {"last", "byte"},  {"offset", "byte"},        {"self", unit}, {"is_file_offset", ""},
+                      {"start", "byte"}, {"self_samples", kRowUnit}};
+    if (!measure) {
         answer.warnings.push_back("no samples are in the selection (perfleet losses lists what there is)");
         return answer;
     }
-    const EventChoice& choice = *event;
-    std::map<std::pair<ImageDefinition, std::uint64_t>, std::uint64_t> counts;  // by image and offset
+    std::map<std::pair<ImageDefinition, std::uint64_t>, Sum> sums;  // by image and offset
+    RowTotal total;
     MemoryShare share{scan.memory()};
-    PERFLEET_TRY(visit_stack_counts(scan, StackCountOptions{.event = choice.name}, [&](const EpochStackCounts& epoch) {
+    PERFLEET_TRY(visit_stack_counts(scan, *measure, {}, [&](const EpochStackCounts& epoch) {
+        total += epoch.total;
         for (const StackCount& count : epoch.counts) {
             if (count.stack == kEmptyStack) {
                 continue;
             }
             const Frame frame = epoch.dictionary->stack(count.stack).frame;
-            counts[{epoch.dictionary->image(frame.image), frame.offset}] += count.value;
+            sums[{epoch.dictionary->image(frame.image), frame.offset}] += count.sum;
         }
-        share.set(counts.size() * kAddressSizeBytes);
+        share.set(sums.size() * kAddressSizeBytes);
     }));
     if (scan.memory().is_exceeded()) {
         return scan.memory().exceeded();
     }
     std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, std::vector<AnswerValue>> rows;
-    for (const auto& [place, count] : counts) {
+    for (const auto& [place, sum] : sums) {
         const auto& [image, offset] = place;
         const Symbol symbol = symbolizer.function_at(image, offset);
         const bool is_file_offset = (image.flags & image_flags::kFileOffset) != 0;
         const std::uint64_t base = is_file_offset ? 0 : image.address;
         std::string build_id = hex_of(build_id_of(image));
         rows[{image.name, build_id, symbol.name, base + offset}] = {
-            AnswerValue{image.name},
-            AnswerValue{build_id},
-            AnswerValue{symbol.name},
-            AnswerValue{base + symbol.first},
-            AnswerValue{base + symbol.last},
-            AnswerValue{base + offset},
-            AnswerValue{count},
-            AnswerValue{std::uint64_t{is_file_offset ? 1U : 0U}},
-            AnswerValue{base + symbol.offset}};
+            AnswerValue{image.name},           AnswerValue{build_id},
+            AnswerValue{symbol.name},          AnswerValue{base + symbol.first},
+            AnswerValue{base + symbol.last},   AnswerValue{base + offset},
+            integer_value(sum.amount),         AnswerValue{std::uint64_t{is_file_offset ? 1U : 0U}},
+            AnswerValue{base + symbol.offset}, AnswerValue{sum.rows}};
     }
     for (auto& [key, row] : rows) {
         answer.rows.push_back(std::move(row));
     }
-    warn_of_no_samples(choice, !answer.rows.empty(), answer.warnings);
-    finish_profile(scan, choice, symbolizer, answer.ledger, answer.warnings);
+    answer.measure = answer_measure(*measure, total);
+    warn_of_no_samples(*measure, !answer.rows.empty(), answer.warnings);
+    finish_profile(scan, *measure, total, symbolizer, answer.ledger, answer.warnings);
     return answer;
 }
 

@@ -12,7 +12,7 @@ namespace perfleet {
 
 // Columns of an answer.
 namespace annotate_column {
-enum : std::size_t { kImage, kBuildId, kSymbol, kFirst, kLast, kOffset, kSamples, kIsFileOffset, kStart };
+enum : std::size_t { kImage, kBuildId, kSymbol, kFirst, kLast, kOffset, kSelf, kIsFileOffset, kStart, kSelfSamples };
 }
 
 // The selection's filter names the functions.

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "query-engine/statistic/session/coverage.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_names.h"
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/statistic/stack/stack_counts.h"
@@ -35,33 +35,38 @@ public:
                 node = caller;
             }
             for (const std::uint32_t caller : callers_) {
-                sums_[caller] += count.value;
+                sums_[caller] += count.sum;
             }
-            function_total_ += callers_.empty() ? 0 : count.value;
-            total_ += count.value;
+            function_total_ += callers_.empty() ? Sum{} : count.sum;
         }
+        total_ += epoch.total;
     }
 
-    [[nodiscard]] std::uint64_t function_total() const { return function_total_; }
+    [[nodiscard]] const Sum& function_total() const { return function_total_; }
+    [[nodiscard]] const RowTotal& total() const { return total_; }
 
     void write(Answer& answer, std::optional<std::uint64_t> row_count_max) const {
-        std::vector<std::tuple<std::uint64_t, std::string, std::string>> rows;
+        std::vector<std::tuple<Sum, std::string, std::string>> rows;
         for (const auto& [caller, sum] : sums_) {
             const bool has_name = caller != kNoCaller;
             rows.emplace_back(sum, has_name ? names_.symbols().text(names_.name(caller).symbol) : kOutermost,
                               has_name ? names_.images().text(names_.name(caller).image) : "");
         }
         std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-            return std::tie(std::get<0>(b), std::get<1>(a), std::get<2>(a)) <
-                   std::tie(std::get<0>(a), std::get<1>(b), std::get<2>(b));
+            const Sum& first = std::get<0>(a);
+            const Sum& second = std::get<0>(b);
+            return std::tuple{second.magnitude(), second.rows, std::get<1>(a), std::get<2>(a)} <
+                   std::tuple{first.magnitude(), first.rows, std::get<1>(b), std::get<2>(b)};
         });
         rows.resize(std::min<std::uint64_t>(rows.size(), row_count_max.value_or(rows.size())));
-        const auto percent = [](std::uint64_t part, std::uint64_t whole) {
-            return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+        const auto of_function = [&](const Sum& part) {
+            return function_total_.amount == 0
+                       ? 0
+                       : 100.0 * static_cast<double>(part.amount) / static_cast<double>(function_total_.amount);
         };
         for (auto& [sum, symbol, image] : rows) {
             answer.rows.push_back({std::move(symbol), image.empty() ? AnswerValue{} : AnswerValue{std::move(image)},
-                                   sum, percent(sum, function_total_), percent(sum, total_)});
+                                   integer_value(sum.amount), of_function(sum), total_.percent(sum), sum.rows});
         }
     }
 
@@ -80,34 +85,33 @@ private:
     FrameNames names_;
     const std::string& function_;
     std::vector<bool> is_function_;
-    std::map<std::uint32_t, std::uint64_t> sums_;  // by number of the caller's name
-    std::set<std::uint32_t> callers_;              // of the current chain
-    std::uint64_t function_total_ = 0;
-    std::uint64_t total_ = 0;
+    std::map<std::uint32_t, Sum> sums_;  // by number of the caller's name
+    std::set<std::uint32_t> callers_;    // of the current chain
+    Sum function_total_;
+    RowTotal total_;
 };
 
 }  // namespace
 
 Result<Answer> make_callers(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options,
-                            const EventChoice& event) {
-    const bool sum_weights = options.sum_weights || weighs_by_default(scan, event);
+                            const Measure& measure) {
     Callers callers{symbolizer, scan, options};
     SourceExpansion expansion{symbolizer, scan.memory(), {.has_inlines = options.has_inlines}};
-    PERFLEET_TRY(expansion.visit(scan, StackCountOptions{.event = event.name, .sum_weights = sum_weights},
-                                 [&](const EpochStackCounts& epoch) { callers.add(epoch); }));
-    if (callers.function_total() == 0) {
+    PERFLEET_TRY(expansion.visit(scan, measure, {}, [&](const EpochStackCounts& epoch) { callers.add(epoch); }));
+    if (callers.function_total().rows == 0) {
         return Error{ErrorCode::kNotFound, "--callers: no sample of the selection has the function \"" +
                                                options.callers_of.substr(0, 256) + "\" in its call chain"};
     }
-    const std::string unit = sum_weights ? event.unit : "samples";
     Answer answer;
     answer.columns = {{"caller", ""},
                       {"image", ""},
-                      {"total", unit},
+                      {"total", measure.unit},
                       {"of_function_percent", "percent"},
-                      {"total_percent", "percent"}};
+                      {"total_percent", "percent"},
+                      {"total_samples", kRowUnit}};
     callers.write(answer, options.row_count_max);
-    finish_profile(scan, event, symbolizer, answer.ledger, answer.warnings);
+    answer.measure = answer_measure(measure, callers.total());
+    finish_profile(scan, measure, callers.total(), symbolizer, answer.ledger, answer.warnings);
     return answer;
 }
 

@@ -7,12 +7,12 @@
 #pragma once
 
 #include "query-engine/statistic/profile/top.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 
 namespace perfleet {
 
 // Errors: kNotFound when no sample has such a function.
 [[nodiscard]] Result<Answer> make_callers(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options,
-                                          const EventChoice& event);
+                                          const Measure& measure);
 
 }  // namespace perfleet

@@ -37,7 +37,8 @@ TEST(Callers, EqualANaiveCountOfEachSampleOnce) {
     }
     ASSERT_GT(expected.size(), 2U);
     for (const auto& [function, callers] : expected) {
-        const auto answer = run_text_query("top", {{"callers", function}}, *store, {}, UtcNs{0});
+        const auto answer =
+            run_text_query("top", {{"callers", function}, {"measure", "samples"}}, *store, {}, UtcNs{0});
         ASSERT_TRUE(answer.ok()) << answer.error().message;
         std::map<std::string, std::uint64_t> counted;
         for (const auto& row : answer->rows) {

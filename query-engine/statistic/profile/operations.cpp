@@ -87,6 +87,63 @@ Result<std::vector<Timed>> timed_of(const Scan& scan, std::size_t index, const s
     return timed;
 }
 
+Result<Done> visit_part(const Scan& scan, const Measure& measure, std::size_t part, const Operations& operations,
+                        const std::function<void(const EpochOperationSamples&)>& visitor) {
+    std::vector<ColumnId> wanted{ColumnId::kTime, ColumnId::kTid, ColumnId::kStack};
+    if (measure.is_amount) {
+        wanted.push_back(ColumnId::kWeight);
+    }
+    for (const auto& [index, session] : operations.sessions) {
+        const std::vector<Series> all = event_series(scan.sessions()[index], measure.parts[part]);
+        for (const EpochNumber epoch : scan.sessions()[index].epochs) {
+            EpochOperationSamples found{index, epoch, nullptr, &session, part, {}, {}, 0};
+            MemoryShare share{scan.memory()};
+            for (const Series& series : all) {
+                if (!scan.has_rows(index, epoch, series)) {
+                    continue;
+                }
+                RowCursor blocks{scan, index, {epoch}, series, wanted};
+                while (const RowBlock* const block = blocks.next()) {
+                    const auto times = block->rows.integers(ColumnId::kTime);
+                    const auto tids = block->rows.integers(ColumnId::kTid);
+                    const auto stacks = block->rows.integers(ColumnId::kStack);
+                    const auto weights = measure.is_amount ? block->rows.integers(ColumnId::kWeight) : times;
+                    for (std::size_t row = 0; row < times.size(); ++row) {
+                        const std::uint64_t amount = measure.is_amount ? weights[row] : 1;
+                        const auto thread = session.threads.find(tids[row]);
+                        const auto place =
+                            thread == session.threads.end() ? std::nullopt : thread->second.times.at(times[row]);
+                        if (!place) {
+                            found.outside += amount;
+                        } else {
+                            found.total.add(amount, 1);
+                            found.samples.push_back({thread->second.first_number + *place,
+                                                     StackNumber{static_cast<std::uint32_t>(stacks[row])}, amount,
+                                                     times[row], static_cast<std::uint32_t>(tids[row])});
+                        }
+                    }
+                    share.set(found.samples.capacity() * sizeof(OperationSample));
+                    if (share.is_exceeded()) {
+                        return scan.memory().exceeded();
+                    }
+                }
+                PERFLEET_TRY(blocks.status());
+            }
+            if (found.samples.empty() && found.outside == 0) {
+                continue;
+            }
+            std::sort(found.samples.begin(), found.samples.end(),
+                      [](const OperationSample& a, const OperationSample& b) {
+                          return std::tie(a.operation, a.stack.value, a.ticks, a.tid) <
+                                 std::tie(b.operation, b.stack.value, b.ticks, b.tid);
+                      });
+            found.dictionary = PERFLEET_TRY(scan.dictionary(index, epoch));
+            visitor(found);
+        }
+    }
+    return Done{};
+}
+
 }  // namespace
 
 Result<Done> read_slowest(const std::string& text, SlowestOptions& options) {
@@ -190,21 +247,21 @@ Result<Operations> find_operations(const Scan& scan, const SlowestOptions& optio
     return found;
 }
 
-Result<EventChoice> choose_operation_event(const Scan& scan, const SlowestOptions& options) {
-    auto choices = PERFLEET_TRY(choose_events(scan));
-    const auto is_timed = [&](const EventChoice& choice) {
+Result<Measure> choose_operation_measure(const Scan& scan, const SlowestOptions& options) {
+    auto choices = PERFLEET_TRY(choose_measures(scan));
+    const auto is_timed = [&](const Measure& choice) {
         return std::any_of(scan.sessions().begin(), scan.sessions().end(), [&](const ScannedSession& session) {
             return std::any_of(session.series.begin(), session.series.end(), [&](const Series& series) {
                 const EventRecord* const record = session.record.event_at(series.event);
-                return record != nullptr && record->name == choice.name &&
+                return record != nullptr && record->name == choice.event &&
                        std::any_of(options.of.begin(), options.of.end(),
                                    [&](const std::string& event) { return is_tracepoint(session, series, event); });
             });
         });
     };
-    const auto has_samples = [&](const EventChoice& choice) {
+    const auto has_samples = [&](const Measure& choice) {
         return std::any_of(scan.sessions().begin(), scan.sessions().end(), [&](const ScannedSession& session) {
-            const std::vector<Series> series = event_series(session, choice.name);
+            const std::vector<Series> series = event_series(session, choice.event);
             return std::any_of(series.begin(), series.end(),
                                [&](Series one) { return session.record.kind_of(one) == Kind::kSample; });
         });
@@ -223,59 +280,10 @@ Result<EventChoice> choose_operation_event(const Scan& scan, const SlowestOption
     return choices.front();
 }
 
-Result<Done> visit_operation_samples(const Scan& scan, const std::string& event, bool sum_weights,
-                                     const Operations& operations,
+Result<Done> visit_operation_samples(const Scan& scan, const Measure& measure, const Operations& operations,
                                      const std::function<void(const EpochOperationSamples&)>& visitor) {
-    std::vector<ColumnId> wanted{ColumnId::kTime, ColumnId::kTid, ColumnId::kStack};
-    if (sum_weights) {
-        wanted.push_back(ColumnId::kWeight);
-    }
-    for (const auto& [index, session] : operations.sessions) {
-        const std::vector<Series> all = event_series(scan.sessions()[index], event);
-        for (const EpochNumber epoch : scan.sessions()[index].epochs) {
-            EpochOperationSamples found{index, epoch, nullptr, &session, {}, 0};
-            MemoryShare share{scan.memory()};
-            for (const Series& series : all) {
-                if (!scan.has_rows(index, epoch, series)) {
-                    continue;
-                }
-                RowCursor blocks{scan, index, {epoch}, series, wanted};
-                while (const RowBlock* const block = blocks.next()) {
-                    const auto times = block->rows.integers(ColumnId::kTime);
-                    const auto tids = block->rows.integers(ColumnId::kTid);
-                    const auto stacks = block->rows.integers(ColumnId::kStack);
-                    const auto weights = sum_weights ? block->rows.integers(ColumnId::kWeight) : times;
-                    for (std::size_t row = 0; row < times.size(); ++row) {
-                        const std::uint64_t value = sum_weights ? weights[row] : 1;
-                        const auto thread = session.threads.find(tids[row]);
-                        const auto place =
-                            thread == session.threads.end() ? std::nullopt : thread->second.times.at(times[row]);
-                        if (!place) {
-                            found.outside += value;
-                        } else if (value != 0) {
-                            found.samples.push_back({thread->second.first_number + *place,
-                                                     StackNumber{static_cast<std::uint32_t>(stacks[row])}, value,
-                                                     times[row], static_cast<std::uint32_t>(tids[row])});
-                        }
-                    }
-                    share.set(found.samples.capacity() * sizeof(OperationSample));
-                    if (share.is_exceeded()) {
-                        return scan.memory().exceeded();
-                    }
-                }
-                PERFLEET_TRY(blocks.status());
-            }
-            if (found.samples.empty() && found.outside == 0) {
-                continue;
-            }
-            std::sort(found.samples.begin(), found.samples.end(),
-                      [](const OperationSample& a, const OperationSample& b) {
-                          return std::tie(a.operation, a.stack.value, a.ticks, a.tid) <
-                                 std::tie(b.operation, b.stack.value, b.ticks, b.tid);
-                      });
-            found.dictionary = PERFLEET_TRY(scan.dictionary(index, epoch));
-            visitor(found);
-        }
+    for (std::size_t part = 0; part < measure.parts.size(); ++part) {
+        PERFLEET_TRY(visit_part(scan, measure, part, operations, visitor));
     }
     return Done{};
 }

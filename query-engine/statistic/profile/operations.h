@@ -19,7 +19,8 @@
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/number/operation_times.h"
 #include "query-engine/statistic/number/quantile.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/number/sum.h"
+#include "query-engine/statistic/session/measure.h"
 
 namespace perfleet {
 
@@ -67,13 +68,13 @@ struct Operations {
 [[nodiscard]] Result<Operations> find_operations(const Scan& scan, const SlowestOptions& options, MemoryShare& share);
 
 // The default event for a profile of operations: samples before tracepoints, and no event that defines the operations.
-// Errors: those of choose_event(); kNotFound if there is none.
-[[nodiscard]] Result<EventChoice> choose_operation_event(const Scan& scan, const SlowestOptions& options);
+// Errors: those of choose_measure(); kNotFound if there is none.
+[[nodiscard]] Result<Measure> choose_operation_measure(const Scan& scan, const SlowestOptions& options);
 
 struct OperationSample {
     std::uint32_t operation = 0;  // its number
     StackNumber stack;
-    std::uint64_t value = 0;  // 1, or the weight
+    std::uint64_t amount = 0;  // 1, or the weight
     std::uint64_t ticks = 0;
     std::uint32_t tid = 0;
 };
@@ -84,12 +85,15 @@ struct EpochOperationSamples {
     EpochNumber epoch;
     std::shared_ptr<const EpochDictionary> dictionary;
     const Operations::Session* operations = nullptr;
+    std::size_t part = 0;                  // of Measure::parts
     std::vector<OperationSample> samples;  // ascending by (operation, stack, ticks, tid)
-    std::uint64_t outside = 0;             // sum of the values of samples in no operation
+    RowTotal total;                        // of `samples`
+    std::uint64_t outside = 0;             // sum of the amounts of samples in no operation
 };
 
-// Visits epoch by epoch; sessions without operations are left out. Errors: kTooLarge; those of the store.
-[[nodiscard]] Result<Done> visit_operation_samples(const Scan& scan, const std::string& event, bool sum_weights,
+// Visits each part of the measure epoch by epoch; sessions without operations are left out. Errors: kTooLarge; those of
+// the store.
+[[nodiscard]] Result<Done> visit_operation_samples(const Scan& scan, const Measure& measure,
                                                    const Operations& operations,
                                                    const std::function<void(const EpochOperationSamples&)>& visitor);
 

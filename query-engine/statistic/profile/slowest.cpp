@@ -9,9 +9,8 @@
 #include "query-engine/statistic/diff/diff_lines.h"
 #include "query-engine/statistic/number/cluster.h"
 #include "query-engine/statistic/number/share_comparison.h"
-#include "query-engine/statistic/session/coverage.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_names.h"
-#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
@@ -27,16 +26,17 @@ public:
 
     void add(const EpochOperationSamples& epoch) {
         outside_ += epoch.outside;
+        total_ += epoch.total;
         std::vector<StackCount> stacks;
         for (const OperationSample& sample : epoch.samples) {
-            stacks.push_back({0, sample.stack, sample.value});
+            stacks.push_back({0, sample.stack, Sum::of_rows(1, sample.amount)});
         }
         std::sort(stacks.begin(), stacks.end(),
                   [](const StackCount& a, const StackCount& b) { return a.stack.value < b.stack.value; });
         std::size_t kept = 0;
         for (const StackCount& one : stacks) {
             if (kept != 0 && stacks[kept - 1].stack == one.stack) {
-                stacks[kept - 1].value += one.value;
+                stacks[kept - 1].sum += one.sum;
             } else {
                 stacks[kept++] = one;
             }
@@ -58,6 +58,7 @@ public:
     [[nodiscard]] const ClusterSums& side(std::size_t index) const { return sides_[index]; }
     [[nodiscard]] std::uint64_t sample_count(std::size_t index) const { return sample_counts_[index]; }
     [[nodiscard]] std::uint64_t outside() const { return outside_; }
+    [[nodiscard]] const RowTotal& total() const { return total_; }
     [[nodiscard]] const FrameNames& names() const { return names_; }
 
     void add_lines(DiffLines& lines, std::vector<std::string>& warnings) const {
@@ -112,7 +113,7 @@ private:
         std::uint64_t count = 0;
         for (const OperationSample& sample : samples) {
             ++sample_number_;
-            count += sample.value;
+            count += sample.amount;
             chain_of(dictionary, sample.stack, chain_);
             bool is_leaf = true;
             for (const StackNumber node : chain_) {
@@ -122,10 +123,10 @@ private:
                     row.is_touched = true;
                     touched_.push_back(number);
                 }
-                row.of_operation.self += std::exchange(is_leaf, false) ? sample.value : 0;
+                row.of_operation.self += std::exchange(is_leaf, false) ? sample.amount : 0;
                 if (row.last_sample != sample_number_) {
                     row.last_sample = sample_number_;
-                    row.of_operation.children += sample.value;
+                    row.of_operation.children += sample.amount;
                     ++row.samples;
                 }
             }
@@ -148,7 +149,7 @@ private:
         sums.clusters = sides_[side].clusters;
         sums.sum.count = sides_[side].sum.count;
         sums.count_squared = sides_[side].count_squared;
-        return clustered_share(sums);
+        return clustered_share(sums, total_.amount_of_effective_row());
     }
 
     [[nodiscard]] DiffLine line_of(std::uint32_t index, const std::string& figure,
@@ -167,6 +168,7 @@ private:
     std::array<ClusterSums, 2> sides_;
     std::array<std::uint64_t, 2> sample_counts_{};
     std::uint64_t outside_ = 0;
+    RowTotal total_;
     std::uint64_t sample_number_ = 0;
     std::vector<StackNumber> chain_;
     std::vector<std::uint32_t> touched_;
@@ -209,20 +211,12 @@ void keep_columns(Answer& answer) {
 }  // namespace
 
 Result<Answer> make_slowest(const Scan& scan, Symbolizer& symbolizer, const SlowestProfileOptions& options) {
-    const auto event = PERFLEET_TRY(choose_operation_event(scan, options.operations));
+    const auto measure = PERFLEET_TRY(choose_operation_measure(scan, options.operations));
     MemoryShare share{scan.memory()};
     const auto operations = PERFLEET_TRY(find_operations(scan, options.operations, share));
-    const bool is_off_cpu = event.name == off_cpu::kBlocked && !options.is_event_alone;
-    const bool sum_weights = options.sum_weights || weighs_by_default(scan, event);
     SlowestProfile profile{symbolizer, scan, options.each_address};
-    const auto count = [&](std::string_view name) {
-        return visit_operation_samples(scan, std::string{name}, sum_weights, operations,
-                                       [&](const EpochOperationSamples& epoch) { profile.add(epoch); });
-    };
-    PERFLEET_TRY(count(event.name));
-    if (is_off_cpu) {
-        PERFLEET_TRY(count(off_cpu::kRunnable));
-    }
+    PERFLEET_TRY(visit_operation_samples(scan, measure, operations,
+                                         [&](const EpochOperationSamples& epoch) { profile.add(epoch); }));
     Answer answer;
     answer.warnings = operations.warnings;
     const auto percent = static_cast<double>(100 * options.operations.slowest->fraction());
@@ -234,7 +228,7 @@ Result<Answer> make_slowest(const Scan& scan, Symbolizer& symbolizer, const Slow
         profile.sample_count(kOther)));
     if (profile.outside() != 0) {
         answer.warnings.push_back(fmt::format("{} {} fell into no operation of their thread and aren't counted",
-                                              profile.outside(), sum_weights ? event.unit : "samples"));
+                                              profile.outside(), measure.unit));
     }
     if (profile.side(kSlow).clusters < 2) {
         answer.warnings.emplace_back(
@@ -252,10 +246,8 @@ Result<Answer> make_slowest(const Scan& scan, Symbolizer& symbolizer, const Slow
     }
     profile.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                              answer.warnings);
-    finish_profile(scan, event, symbolizer, answer.ledger, answer.warnings);
-    if (is_off_cpu) {
-        answer.ledger.add(event_ledger(scan, std::string{off_cpu::kRunnable}, answer.warnings));
-    }
+    answer.measure = answer_measure(measure, profile.total());
+    finish_profile(scan, measure, profile.total(), symbolizer, answer.ledger, answer.warnings);
     return answer;
 }
 

@@ -13,13 +13,11 @@ namespace perfleet {
 
 struct SlowestProfileOptions {
     SlowestOptions operations;
-    bool sum_weights = false;
     bool each_address = false;
-    bool is_event_alone = false;  // time off the CPU: only blocked time, without waiting for a CPU
     std::optional<std::uint64_t> row_count_max;
 };
 
-// Errors: those of find_operations(), choose_operation_event() and visit_operation_samples().
+// Errors: those of find_operations(), choose_operation_measure() and visit_operation_samples().
 [[nodiscard]] Result<Answer> make_slowest(const Scan& scan, Symbolizer& symbolizer,
                                           const SlowestProfileOptions& options);
 

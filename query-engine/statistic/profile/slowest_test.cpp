@@ -149,7 +149,9 @@ protected:
     }
 
     [[nodiscard]] Result<Answer> top(const OptionTexts& options) const {
-        return run_text_query("top", options, *store_, {}, UtcNs{0});
+        OptionTexts counted = options;
+        counted.try_emplace("measure", "samples");
+        return run_text_query("top", counted, *store_, {}, UtcNs{0});
     }
 
     static Shares shares_of(const Answer& answer) {

@@ -1,8 +1,10 @@
 #include "query-engine/statistic/profile/top.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,27 +13,16 @@
 #include "query-engine/statistic/answer/usage.h"
 #include "query-engine/statistic/profile/callers.h"
 #include "query-engine/statistic/profile/slowest.h"
-#include "query-engine/statistic/session/coverage.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_counts.h"
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/statistic/stack/stack_counts.h"
-#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
 
-double percent_of(std::uint64_t part, std::uint64_t total) {
-    return total == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(total);
-}
-
-// What a table counts: the samples of an event, or time off the CPU, whose rows are split by Runner::slice.
-struct Measure {
-    std::string unit;
-    bool is_off_cpu = false;
-};
-constexpr std::uint32_t kRunnableSlice = 1;
-constexpr double kNsPerMs = 1e6;
+// Two parts of a measure are told apart by Runner::slice.
+constexpr std::uint32_t kSecondPart = 1;
 
 // Whose samples a row counts; fields that aren't asked for are empty.
 struct TopGroup {
@@ -98,6 +89,8 @@ bool is_shown(const TopKey& key, const TopOptions& options) {
     return options.*key.is_asked || (key.is_asked == &TopOptions::by_command && options.by_thread);
 }
 
+bool has_parts(const Measure& measure) { return measure.parts.size() > 1; }
+
 std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const Measure& measure) {
     const std::string& unit = measure.unit;
     std::vector<AnswerColumn> columns;
@@ -108,13 +101,14 @@ std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const Measur
     }
     columns.push_back({"self", unit});
     columns.push_back({"self_percent", "percent"});
-    if (measure.is_off_cpu) {
-        columns.push_back({"blocked", unit});
-        columns.push_back({"runnable", unit});
+    columns.push_back({"self_samples", kRowUnit});
+    for (std::size_t part = 0; has_parts(measure) && part < measure.parts.size(); ++part) {
+        columns.push_back({measure.part_name(part), unit});
     }
     if (!options.self_only) {
         columns.push_back({"children", unit});
         columns.push_back({"children_percent", "percent"});
+        columns.push_back({"children_samples", kRowUnit});
     }
     return columns;
 }
@@ -170,7 +164,7 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
         std::uint32_t frame;
         const TopGroup* group;
         FrameCount counts;
-        std::uint64_t runnable;  // of counts.self
+        Sum second_part;  // of counts.self
     };
     Answer answer;
     std::vector<Row> rows;
@@ -180,34 +174,36 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
     }
     rows.reserve(counts.entry_count());
     for (const auto& [group, frames] : counts.groups()) {
-        const bool is_runnable = group.runner.slice == kRunnableSlice;
+        const bool is_second = group.runner.slice == kSecondPart;
         TopGroup other = group;
-        other.runner.slice = is_runnable ? 0 : kRunnableSlice;
+        other.runner.slice = is_second ? 0 : kSecondPart;
         const auto twin = counts.groups().find(other);
         for (const auto& [frame, entry] : frames) {
-            Row row{frame, &group, entry, is_runnable ? entry.self : 0};
+            Row row{frame, &group, entry, is_second ? entry.self : Sum{}};
             if (twin != counts.groups().end()) {
                 if (const auto in_twin = twin->second.find(frame); in_twin != twin->second.end()) {
-                    if (is_runnable) {
-                        continue;  // included in the row of blocked time
+                    if (is_second) {
+                        continue;  // included in the row of the first part
                     }
                     row.counts.self += in_twin->second.self;
                     row.counts.children += in_twin->second.children;
-                    row.runnable = in_twin->second.self;
+                    row.second_part = in_twin->second.self;
                 }
             }
-            if (percent_of(options.self_only ? row.counts.self : row.counts.children, counts.total()) >=
-                options.percent_min) {
+            const Sum& least = options.self_only ? row.counts.self : row.counts.children;
+            if (std::abs(counts.total().percent(least)) >= options.percent_min) {
                 rows.push_back(row);
             }
         }
     }
     const auto before = [&](const Row& a, const Row& b) {
-        if (a.counts.self != b.counts.self) {
-            return a.counts.self > b.counts.self;
-        }
-        if (a.counts.children != b.counts.children) {
-            return a.counts.children > b.counts.children;
+        for (Sum FrameCount::*const sum : {&FrameCount::self, &FrameCount::children}) {
+            const Sum& first = a.counts.*sum;
+            const Sum& second = b.counts.*sum;
+            if (first != second) {
+                return std::tuple{first.magnitude(), first.amount, first.rows} >
+                       std::tuple{second.magnitude(), second.amount, second.rows};
+            }
         }
         const auto order = counts.compare(a.frame, b.frame);
         return order != 0 ? order < 0 : *a.group < *b.group;
@@ -221,9 +217,6 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
     if (share.is_exceeded()) {
         return answer;
     }
-    const auto shown = [&](std::uint64_t value) {
-        return measure.is_off_cpu ? AnswerValue{static_cast<double>(value) / kNsPerMs} : AnswerValue{value};
-    };
     answer.rows.reserve(row_count);
     for (const Row& row : rows) {
         std::vector<AnswerValue> values;
@@ -245,15 +238,18 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
                 values.emplace_back();
             }
         }
-        values.push_back(shown(row.counts.self));
-        values.emplace_back(percent_of(row.counts.self, counts.total()));
-        if (measure.is_off_cpu) {
-            values.push_back(shown(row.counts.self - row.runnable));
-            values.push_back(shown(row.runnable));
+        const auto add = [&](const Sum& sum) {
+            values.push_back(integer_value(sum.amount));
+            values.emplace_back(counts.total().percent(sum));
+            values.emplace_back(sum.rows);
+        };
+        add(row.counts.self);
+        if (has_parts(measure)) {
+            values.push_back(integer_value(row.counts.self.amount - row.second_part.amount));
+            values.push_back(integer_value(row.second_part.amount));
         }
         if (!options.self_only) {
-            values.push_back(shown(row.counts.children));
-            values.emplace_back(percent_of(row.counts.children, counts.total()));
+            add(row.counts.children);
         }
         share.add(answer_text_size_bytes(values));
         if (share.is_exceeded()) {
@@ -305,8 +301,7 @@ OptionTable<TopOptions> make_top_options() {
         .flag("lines", &TopOptions::by_line,
               "also by source line, from debug information: --by symbol,line,image,command")
         .flag("inlines", &TopOptions::has_inlines,
-              "count inlined functions as functions, from debug information (`NAME (inlined)`)")
-        .flag("weight", &TopOptions::sum_weights, "sum the event's unit instead of counting samples");
+              "count inlined functions as functions, from debug information (`NAME (inlined)`)");
     add_slowest_options(table, &TopOptions::slowest);
     return table.finish(check_top_options);
 }
@@ -320,63 +315,47 @@ const OptionTable<TopOptions>& top_options() {
 
 Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options) {
     if (options.slowest.is_given()) {
-        return make_slowest(scan, symbolizer,
-                            {options.slowest, options.sum_weights, options.each_address, false, options.row_count_max});
+        return make_slowest(scan, symbolizer, {options.slowest, options.each_address, options.row_count_max});
     }
-    auto event = PERFLEET_TRY(choose_event(scan));
+    const auto chosen = PERFLEET_TRY(choose_measure(scan));
     Answer answer;
-    if (!event.has_value()) {
-        answer.columns = columns_of_top(options, {"samples"});
+    if (!chosen.has_value()) {
+        Measure none;
+        none.unit = kRowUnit;
+        answer.columns = columns_of_top(options, none);
         answer.warnings.push_back("no samples are in the selection (perfleet losses lists what there is)");
         return answer;
     }
-    const EventChoice& choice = *event;
+    const Measure& measure = *chosen;
     if (!options.callers_of.empty()) {
-        return make_callers(scan, symbolizer, options, choice);
+        return make_callers(scan, symbolizer, options, measure);
     }
     FrameCounts<TopGroup> counts{symbolizer,          scan.memory(),
                                  scan.worker_count(), options.by_symbol || options.by_line,
                                  options.by_image,    FrameNames::wanted(options.each_address)};
-    const bool is_off_cpu = choice.name == off_cpu::kBlocked;
-    const bool sum_weights = options.sum_weights || weighs_by_default(scan, choice);
     SourceExpansion expansion{
         symbolizer,
         scan.memory(),
         {options.has_inlines && (options.by_symbol || options.by_line), options.by_line, !options.by_symbol}};
-    const auto count = [&](std::string_view name, std::uint32_t slice) {
-        return expansion.visit(scan,
-                               StackCountOptions{.event = std::string{name},
-                                                 .sum_weights = sum_weights,
-                                                 .per_thread = options.by_thread,
-                                                 .per_cgroup = options.needs_cgroups(),
-                                                 .per_cpu = options.by_cpu},
-                               [&](const EpochStackCounts& epoch) {
-                                   counts.add(epoch, [&](const Runner& runner) {
-                                       TopGroup group = group_of_runner(runner, options);
-                                       group.runner.slice = slice;
-                                       return group;
-                                   });
-                               });
-    };
-    Result<Done> visited = count(choice.name, 0);
-    if (visited.ok() && is_off_cpu) {
-        visited = count(off_cpu::kRunnable, kRunnableSlice);
-    }
-    if (!visited.ok()) {
-        return std::move(visited).error();
-    }
+    const StackCountOptions wanted{
+        .per_thread = options.by_thread, .per_cgroup = options.needs_cgroups(), .per_cpu = options.by_cpu};
+    PERFLEET_TRY(expansion.visit(scan, measure, wanted, [&](const EpochStackCounts& epoch) {
+        counts.add(epoch, [&](const Runner& runner) {
+            TopGroup group = group_of_runner(runner, options);
+            group.runner.slice = static_cast<std::uint32_t>(epoch.part);
+            return group;
+        });
+    }));
     MemoryShare share{scan.memory()};
-    answer = answer_of(counts, options, {is_off_cpu ? "ms" : sum_weights ? choice.unit : "samples", is_off_cpu}, share);
+    answer = answer_of(counts, options, measure, share);
     if (scan.memory().is_exceeded()) {
         return scan.memory().exceeded();
     }
-    warn_of_no_samples(choice, !counts.groups().empty(), answer.warnings);
+    answer.measure = answer_measure(measure, counts.total());
+    warn_of_no_samples(measure, !counts.groups().empty(), answer.warnings);
     counts.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                             answer.warnings);
-    finish_profile(scan, choice, symbolizer, answer.ledger, answer.warnings);
-    if (is_off_cpu) {
-        answer.ledger.add(event_ledger(scan, std::string{off_cpu::kRunnable}, answer.warnings));
-    }
+    finish_profile(scan, measure, counts.total(), symbolizer, answer.ledger, answer.warnings);
     return answer;
 }
 

@@ -1,7 +1,8 @@
 // `top`: samples by symbol, image, command or thread.
 //
-// Self counts samples whose innermost frame is in the group; children those with any frame of it in their call chain,
-// each sample once. Rows: descending by self, then children, then ascending by text.
+// Self is the measure of samples whose innermost frame is in the group; children of those with any frame of it in their
+// call chain, each sample once. Rows: descending by the absolute value of self, then of children, then ascending by
+// text.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,6 @@ struct TopOptions {
     bool each_address = false;  // each address without a symbol is a row
     bool has_inlines = false;   // inlined functions are frames (source_expansion.h)
     std::string callers_of;     // not empty: rows are callers of this function (callers.h)
-    bool sum_weights = false;   // sum the event's unit instead of counting samples
     bool self_only = false;     // without counts of callees
     double percent_min = 0;     // of a row's children, or of its self with self_only
     std::optional<std::uint64_t> row_count_max;
@@ -40,7 +40,7 @@ struct TopOptions {
     [[nodiscard]] bool needs_cgroups() const { return by_cgroup || by_container || by_pod || by_unit; }
 };
 
-// The options by, callers, addresses, lines, inlines, no-children, min-percent, limit, weight, slowest, of.
+// The options by, callers, addresses, lines, inlines, no-children, min-percent, limit, slowest, of.
 [[nodiscard]] const OptionTable<TopOptions>& top_options();
 
 [[nodiscard]] Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptions& options);

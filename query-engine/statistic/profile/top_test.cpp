@@ -8,7 +8,7 @@
 #include <set>
 
 #include "query-engine/statistic/profile/tree.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/testing/shown_name.h"
 #include "query-engine/symbol/symbol_files.h"
@@ -22,6 +22,10 @@ namespace {
 struct NaiveCounts {
     std::uint64_t self = 0;
     std::uint64_t children = 0;
+    std::uint64_t self_samples = 0;
+    std::uint64_t children_samples = 0;
+
+    friend bool operator==(const NaiveCounts&, const NaiveCounts&) = default;
 };
 using NaiveKey = std::tuple<std::string, std::string, std::string, std::uint32_t, std::uint32_t>;
 
@@ -51,6 +55,7 @@ std::string replayed_name(const ScenarioEpoch& epoch, const ScenarioSample& samp
 struct NaiveOptions {
     std::uint16_t event = 0;
     TopOptions top;
+    bool counts_rows = false;
     std::optional<std::pair<std::uint64_t, std::uint64_t>> ticks;  // of every session
 };
 
@@ -65,7 +70,7 @@ std::map<NaiveKey, NaiveCounts> naive_top(const ProfileScenario& scenario, const
                 if (sample.event != options.event || is_out) {
                     continue;
                 }
-                const std::uint64_t value = options.top.sum_weights ? sample.weight : 1;
+                const std::uint64_t value = options.counts_rows ? 1 : sample.weight;
                 const std::string command = replayed_name(epoch, sample);
                 const auto key = [&](const std::string& symbol, const std::string& image) {
                     const TopOptions& top = options.top;
@@ -83,8 +88,10 @@ std::map<NaiveKey, NaiveCounts> naive_top(const ProfileScenario& scenario, const
                     chain.push_back(key("[unknown]", "[unknown]"));
                 }
                 rows[chain.front()].self += value;
+                ++rows[chain.front()].self_samples;
                 for (const NaiveKey& one : std::set<NaiveKey>{chain.begin(), chain.end()}) {
                     rows[one].children += value;
+                    ++rows[one].children_samples;
                 }
             }
         }
@@ -104,7 +111,8 @@ std::map<NaiveKey, NaiveCounts> rows_of(const Answer& answer, bool by_thread) {
         };
         const NaiveKey key{text(row[0]), text(row[1]), text(row[2]), number(3), number(4)};
         EXPECT_FALSE(rows.contains(key));
-        rows[key] = {std::get<std::uint64_t>(row[at]), std::get<std::uint64_t>(row[at + 2])};
+        const auto column = [&](std::size_t i) { return std::get<std::uint64_t>(row[at + i]); };
+        rows[key] = {column(0), column(3), column(2), column(5)};
     }
     return rows;
 }
@@ -127,7 +135,8 @@ protected:
         return std::move(answer).value();
     }
 
-    void expect_naive(const Selection& selection, const NaiveOptions& options) {
+    void expect_naive(Selection selection, const NaiveOptions& options) {
+        selection.counts_rows = options.counts_rows;
         const Answer answer = top(selection, options.top);
         const auto expected = naive_top(scenario_, options);
         const auto rows = rows_of(answer, options.top.by_thread);
@@ -135,8 +144,7 @@ protected:
         for (const auto& [key, counts] : expected) {
             const auto row = rows.find(key);
             ASSERT_NE(row, rows.end()) << std::get<0>(key) << " " << std::get<2>(key);
-            EXPECT_EQ(row->second.self, counts.self) << std::get<0>(key) << " " << std::get<2>(key);
-            EXPECT_EQ(row->second.children, counts.children) << std::get<0>(key) << " " << std::get<2>(key);
+            EXPECT_TRUE(row->second == counts) << std::get<0>(key) << " " << std::get<2>(key);
         }
     }
 
@@ -159,11 +167,30 @@ TEST_F(Top, EqualsANaiveCountByEachGrouping) {
     }
 }
 
-TEST_F(Top, EqualsANaiveSumOfWeights) {
+TEST_F(Top, CountsSamplesWhereTheseAreTheMeasure) {
     NaiveOptions options;
-    options.top.sum_weights = true;
+    options.counts_rows = true;
     expect_naive({}, options);
-    EXPECT_EQ(top({}, options.top).columns[3].unit, "ns");
+    Selection selection;
+    EXPECT_EQ(top(selection, {}).columns[3].unit, "ns");
+    selection.counts_rows = true;
+    EXPECT_EQ(top(selection, {}).columns[3].unit, "samples");
+}
+
+TEST_F(Top, SaysWhatItsWidthsMean) {
+    std::int64_t total = 0;
+    std::uint64_t samples = 0;
+    for (const ScenarioSession& session : scenario_.sessions) {
+        for (const ScenarioEpoch& epoch : session.epochs) {
+            for (const ScenarioSample& sample : epoch.samples) {
+                total += sample.event == 0 ? static_cast<std::int64_t>(sample.weight) : 0;
+                samples += sample.event == 0 ? 1 : 0;
+            }
+        }
+    }
+    const Answer answer = top({}, {});
+    ASSERT_TRUE(answer.measure.has_value());
+    EXPECT_EQ(*answer.measure, (AnswerMeasure{"cpu-clock", "amount", "ns", total, samples, {"sched:sched_switch"}}));
 }
 
 TEST_F(Top, CountsTracepointRowsOfTheSelectedEvent) {
@@ -199,7 +226,7 @@ TEST_F(Top, CountsByProcessor) {
         for (const auto& row : top({}, options).rows) {
             EXPECT_TRUE(counts
                             .try_emplace({std::get<std::string>(row[2]), std::get<std::int64_t>(row[3])},
-                                         std::get<std::uint64_t>(row[4]))
+                                         std::get<std::uint64_t>(row[6]))
                             .second);
         }
         EXPECT_EQ(counts, expected);
@@ -265,11 +292,12 @@ TEST_F(Top, LeavesOutRowsBelowAShare) {
         const Answer all = top({}, options);
         options.percent_min = kPercent;
         const Answer some = top({}, options);
-        ASSERT_EQ(some.columns.size(), self_only ? 5U : 7U);
-        EXPECT_EQ(some.columns.back().name, self_only ? "self_percent" : "children_percent");
+        ASSERT_EQ(some.columns.size(), self_only ? 6U : 9U);
+        const std::size_t percent = some.columns.size() - 2;
+        EXPECT_EQ(some.columns[percent].name, self_only ? "self_percent" : "children_percent");
         std::vector<std::vector<AnswerValue>> expected;
         for (const std::vector<AnswerValue>& row : all.rows) {
-            if (std::get<double>(row.back()) >= kPercent) {
+            if (std::get<double>(row[percent]) >= kPercent) {
                 expected.push_back(row);
             }
         }
@@ -283,7 +311,7 @@ TEST_F(Top, LedgerAndSelfCountsAddUp) {
     const Answer answer = top({}, {});
     std::uint64_t self = 0;
     for (const auto& row : answer.rows) {
-        self += std::get<std::uint64_t>(row[3]);
+        self += std::get<std::uint64_t>(row[5]);
     }
     EXPECT_EQ(answer.ledger.stored, self);
     EXPECT_EQ(answer.ledger.lost, (std::map<std::string, std::uint64_t>{{"kernel_ring", 17}}));
@@ -308,7 +336,7 @@ TEST_F(Top, OfAnEmptyStoreIsAnEmptyTable) {
     store_ = make_memory_store();
     const Answer answer = top({}, {});
     EXPECT_TRUE(answer.rows.empty());
-    EXPECT_EQ(answer.columns.size(), 7U);
+    EXPECT_EQ(answer.columns.size(), 9U);
     EXPECT_EQ(answer.ledger, Ledger{});
 }
 
@@ -348,7 +376,7 @@ TEST_F(Top, ASampleOfAnIdleCpuIsOneOfTheProfile) {
     const auto counts = [&](const NaiveKey& key) {
         const auto row = rows.find(key);
         return row == rows.end() ? std::pair{~std::uint64_t{0}, ~std::uint64_t{0}}
-                                 : std::pair{row->second.self, row->second.children};
+                                 : std::pair{row->second.self_samples, row->second.children_samples};
     };
     using Counts = std::pair<std::uint64_t, std::uint64_t>;
     EXPECT_EQ(counts({name({0, 16}), image(0), "A", 0, 0}), (Counts{1, 1}));
@@ -369,7 +397,6 @@ TEST_F(Top, AQuarterOfTheSamplesIsAQuarterOfTheTime) {
     deliver(short_scenario(std::move(samples)), DeliveryOrder{}, *store_);
     TopOptions options;
     options.each_address = true;
-    options.sum_weights = true;
     const Answer answer = top({}, options);
     ASSERT_EQ(answer.rows.size(), 2U);
     EXPECT_EQ(answer.columns[3].unit, "ns");

@@ -1,13 +1,13 @@
 #include "query-engine/statistic/profile/tree.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "query-engine/statistic/answer/answer_size.h"
-#include "query-engine/statistic/session/coverage.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_names.h"
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/statistic/stack/stack_totals.h"
@@ -20,12 +20,12 @@ struct Branch {
     std::uint32_t name = 0;  // of FrameNames; of the commands at depth 0
     std::uint32_t depth = 0;
     bool is_command = false;
-    std::uint64_t total = 0;
-    std::uint64_t self = 0;
+    Sum total;
+    Sum self;
     std::vector<std::uint32_t> callees;
 };
 
-constexpr std::size_t kColumns = 7;
+constexpr std::size_t kColumns = 9;
 
 class CallTree {
 public:
@@ -37,7 +37,8 @@ public:
     }
 
     // Stops counting if the memory is exceeded.
-    void add(const EpochStackCounts& epoch) {
+    void add(const Measure& measure, const EpochStackCounts& epoch) {
+        total_ += epoch.total;
         names_.name_epoch(*epoch.dictionary, epoch.counts);
         if (node_branches_.size() < epoch.dictionary->stack_count()) {
             node_branches_.resize(epoch.dictionary->stack_count());
@@ -50,7 +51,7 @@ public:
             if (options_.is_inverted) {
                 add_chains(*epoch.dictionary, {first, count});
             } else {
-                add_calls(epoch, {first, count});
+                add_calls(epoch, root_name(measure, epoch, epoch.runners[first->runner_index]), {first, count});
             }
             share_.set(size_bytes());
             if (share_.is_exceeded()) {
@@ -61,6 +62,7 @@ public:
 
     [[nodiscard]] bool empty() const { return branches_.size() == 1; }
     [[nodiscard]] const FrameNames& names() const { return names_; }
+    [[nodiscard]] const RowTotal& total() const { return total_; }
 
     // Incomplete if the memory is exceeded.
     void write(Answer& answer) {
@@ -70,8 +72,10 @@ public:
             open.pop_back();
             const Branch& branch = branches_[index];
             answer.rows.push_back({std::uint64_t{branch.depth}, text(branch),
-                                   branch.is_command ? AnswerValue{} : AnswerValue{image(branch)}, branch.total,
-                                   percent(branch.total), branch.self, percent(branch.self)});
+                                   branch.is_command ? AnswerValue{} : AnswerValue{image(branch)},
+                                   integer_value(branch.total.amount), total_.percent(branch.total),
+                                   integer_value(branch.self.amount), total_.percent(branch.self), branch.total.rows,
+                                   branch.self.rows});
             share_.add(answer_row_size_bytes(kColumns) + answer_text_size_bytes(answer.rows.back()));
             const std::vector<std::uint32_t> callees = sorted_callees(index);
             open.insert(open.end(), callees.begin(), callees.end());
@@ -85,9 +89,8 @@ private:
                branches_.capacity() * sizeof(Branch) + branches_.size() * kCalleesSizeBytes + numbers_.size_bytes();
     }
 
-    void add_calls(const EpochStackCounts& epoch, std::span<const StackCount> counts) {
-        const std::uint32_t command =
-            callee(0, commands_.number_of(epoch.runners[counts.front().runner_index].command));
+    void add_calls(const EpochStackCounts& epoch, const std::string& root, std::span<const StackCount> counts) {
+        const std::uint32_t command = callee(0, commands_.number_of(root));
         for (const NodeTotal& node : totals_.of(*epoch.dictionary, counts)) {
             add_node(node, command);
         }
@@ -106,7 +109,6 @@ private:
         branches_[branch].self += node.self;
         if (is_outermost) {
             branches_[command].total += node.total;
-            branches_[0].total += node.total;
         }
     }
 
@@ -117,11 +119,10 @@ private:
             StackNumber node = count.stack;
             do {
                 branch = callee(branch, names_.number_of(node));
-                branches_[branch].total += count.value;
+                branches_[branch].total += count.sum;
                 node = caller_of(dictionary, node);
             } while (node != kEmptyStack);
-            branches_[branch].self += count.value;
-            branches_[0].total += count.value;
+            branches_[branch].self += count.sum;
         }
     }
 
@@ -131,8 +132,12 @@ private:
         if (number == 0) {
             number = static_cast<std::uint32_t>(branches_.size());
             branches_[caller].callees.push_back(number);
-            branches_.push_back(
-                {name, caller == 0 ? 0 : branches_[caller].depth + 1, caller == 0 && !options_.is_inverted, 0, 0, {}});
+            branches_.push_back({name,
+                                 caller == 0 ? 0 : branches_[caller].depth + 1,
+                                 caller == 0 && !options_.is_inverted,
+                                 {},
+                                 {},
+                                 {}});
         }
         return number;
     }
@@ -144,15 +149,11 @@ private:
         return branch.is_command ? std::string{} : names_.images().text(names_.name(branch.name).image);
     }
 
-    [[nodiscard]] double percent(std::uint64_t value) const {
-        return 100.0 * static_cast<double>(value) / static_cast<double>(branches_[0].total);
-    }
-
     // In reverse order: the last one is written first.
     [[nodiscard]] std::vector<std::uint32_t> sorted_callees(std::uint32_t caller) const {
         std::vector<std::uint32_t> callees;
         for (const std::uint32_t index : branches_[caller].callees) {
-            if (percent(branches_[index].total) >= options_.percent_min) {
+            if (std::abs(total_.percent(branches_[index].total)) >= options_.percent_min) {
                 callees.push_back(index);
             }
         }
@@ -160,7 +161,8 @@ private:
             const Branch& first = branches_[a];
             const Branch& second = branches_[b];
             if (first.total != second.total) {
-                return first.total < second.total;
+                return std::tuple{first.total.magnitude(), first.total.amount, first.total.rows} <
+                       std::tuple{second.total.magnitude(), second.total.amount, second.total.rows};
             }
             return std::tuple{text(first), image(first)} > std::tuple{text(second), image(second)};
         });
@@ -171,6 +173,7 @@ private:
     TextNumbers commands_;
     const TreeOptions& options_;
     StackTotals totals_;
+    RowTotal total_;
     std::vector<std::uint32_t> node_branches_;  // of the current runner's nodes
     std::vector<Branch> branches_;              // the first is the root
     CalleeTable numbers_;                       // by (caller, name)
@@ -194,15 +197,13 @@ const OptionTable<TreeOptions>& tree_options() {
             .flag("inverted", &TreeOptions::is_inverted,
                   "from the innermost function out to its callers, instead of from the outermost in")
             .flag("inlines", &TreeOptions::has_inlines,
-                  "show inlined functions as calls, from debug information (`NAME (inlined)`)")
-            .flag("weight", &TreeOptions::sum_weights, "sum the event's unit instead of counting samples");
+                  "show inlined functions as calls, from debug information (`NAME (inlined)`)");
     return kTable;
 }
 
 Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOptions& options) {
-    const auto event = PERFLEET_TRY(choose_event(scan));
-    const bool sum_weights = event.has_value() && (options.sum_weights || weighs_by_default(scan, *event));
-    const std::string unit = sum_weights ? event->unit : "samples";
+    const auto measure = PERFLEET_TRY(choose_measure(scan));
+    const std::string unit = measure ? measure->unit : kRowUnit;
     Answer answer;
     answer.columns = {{"depth", ""},
                       {"symbol", ""},
@@ -210,23 +211,26 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
                       {"total", unit},
                       {"total_percent", "percent"},
                       {"self", unit},
-                      {"self_percent", "percent"}};
-    if (!event.has_value()) {
+                      {"self_percent", "percent"},
+                      {"total_samples", kRowUnit},
+                      {"self_samples", kRowUnit}};
+    if (!measure) {
         answer.warnings.emplace_back("no samples are in the selection (perfleet losses lists what there is)");
         return answer;
     }
     CallTree tree{symbolizer, scan.memory(), scan.worker_count(), options};
     SourceExpansion expansion{symbolizer, scan.memory(), {.has_inlines = options.has_inlines}};
-    PERFLEET_TRY(expansion.visit(scan, StackCountOptions{.event = event->name, .sum_weights = sum_weights},
-                                 [&](const EpochStackCounts& epoch) { tree.add(epoch); }));
+    PERFLEET_TRY(
+        expansion.visit(scan, *measure, {}, [&](const EpochStackCounts& epoch) { tree.add(*measure, epoch); }));
     tree.write(answer);
     if (scan.memory().is_exceeded()) {
         return scan.memory().exceeded();
     }
-    warn_of_no_samples(*event, !tree.empty(), answer.warnings);
+    answer.measure = answer_measure(*measure, tree.total());
+    warn_of_no_samples(*measure, !tree.empty(), answer.warnings);
     tree.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                           answer.warnings);
-    finish_profile(scan, *event, symbolizer, answer.ledger, answer.warnings);
+    finish_profile(scan, *measure, tree.total(), symbolizer, answer.ledger, answer.warnings);
     return answer;
 }
 

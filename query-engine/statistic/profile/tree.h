@@ -2,7 +2,7 @@
 // from the innermost frame to its callers.
 //
 // Rows in pre-order, siblings descending by total, then ascending by text; `depth` is 0 for a command, or for an
-// innermost function. A branch has its own samples (self) and the total with those below it.
+// innermost function. A branch has the measure of its own samples (self) and the total with those below it.
 #pragma once
 
 #include "daemon/option/option.h"
@@ -16,11 +16,10 @@ struct TreeOptions {
     bool each_address = false;  // each address without a symbol is a branch
     bool is_inverted = false;   // innermost functions on the first level, callers below
     bool has_inlines = false;   // inlined functions are branches (source_expansion.h)
-    bool sum_weights = false;   // sum the event's unit instead of counting samples
     double percent_min = 0.0;   // branches below this percentage of the whole are omitted
 };
 
-// The options min-percent, addresses, inverted, inlines, weight.
+// The options min-percent, addresses, inverted, inlines.
 [[nodiscard]] const OptionTable<TreeOptions>& tree_options();
 
 [[nodiscard]] Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOptions& options);

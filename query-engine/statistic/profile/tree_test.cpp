@@ -42,7 +42,9 @@ protected:
     void SetUp() override { deliver(scenario_, {}, *store_); }
 
     Answer tree(const TreeOptions& options) {
-        const Result<Scan> scan = Scan::open(*store_, {});
+        Selection selection;
+        selection.counts_rows = true;
+        const Result<Scan> scan = Scan::open(*store_, selection);
         EXPECT_TRUE(scan.ok());
         Symbolizer symbolizer{nullptr, {}};
         Result<Answer> answer = make_tree(*scan, symbolizer, options);

@@ -9,7 +9,6 @@
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/session_ledger.h"
 #include "query-engine/statistic/session/inventory.h"
-#include "schemas/vocabulary/off_cpu.h"
 #include "schemas/vocabulary/uncovered_time.h"
 
 namespace perfleet {
@@ -113,15 +112,6 @@ std::optional<double> uncovered_percent(const Scan& scan, std::size_t session_in
     const double share =
         static_cast<double>(last->value - first.value) / static_cast<double>(last->ticks - first.ticks);
     return 100 * std::min(share, 1.0);
-}
-
-bool weighs_by_default(const Scan& scan, const EventChoice& choice) {
-    const auto is_counted = [](const ScannedSession& session) {
-        return std::any_of(session.series.begin(), session.series.end(),
-                           [&](Series series) { return counts_uncovered(session, series); });
-    };
-    return off_cpu::is_event(choice.name) || (choice.is_sampled && !choice.unit.empty() && !scan.sessions().empty() &&
-                                              std::all_of(scan.sessions().begin(), scan.sessions().end(), is_counted));
 }
 
 void warn_of_uncovered_time(const Scan& scan, std::vector<std::string>& warnings) {

@@ -10,13 +10,9 @@
 #include <vector>
 
 #include "query-engine/scan/scan.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 
 namespace perfleet {
-
-// Whether this event's rows are summed by weight by default: counts say nothing if rows stand for times of different
-// lengths, or if periods may have been skipped and weights include their time.
-[[nodiscard]] bool weighs_by_default(const Scan& scan, const EventChoice& choice);
 
 // Percentage of the session's selected range that the counter `series` reports as uncovered. Nothing if `series` is no
 // such counter or its readings don't suffice.

@@ -9,7 +9,7 @@
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/session_ledger.h"
 #include "query-engine/statistic/session/coverage.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/session/session_changes.h"
 
 namespace perfleet {

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "query-engine/scan/row_cursor.h"
-#include "query-engine/statistic/session/event_choice.h"
 #include "query-engine/statistic/session/inventory.h"
+#include "query-engine/statistic/session/measure.h"
 #include "schemas/wire/protocol.h"
 
 namespace perfleet {

@@ -28,7 +28,7 @@ inline void sum_equal_pairs(std::vector<StackCount>& counts) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
         if (kept != 0 && !is_before(counts[kept - 1], counts[i])) {
-            counts[kept - 1].value += counts[i].value;
+            counts[kept - 1].sum += counts[i].sum;
         } else {
             counts[kept++] = counts[i];
         }

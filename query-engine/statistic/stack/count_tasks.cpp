@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 
 namespace perfleet {
 namespace {
@@ -83,7 +83,7 @@ std::vector<Series> CountTask::series() const {
 }
 
 // Summaries have no threads, no cpus and no times.
-Result<std::vector<CountTask>> count_tasks(const Scan& scan, const StackCountOptions& options) {
+Result<std::vector<CountTask>> count_tasks(const Scan& scan, const PartCount& options) {
     const bool may_use_days =
         !options.per_thread && !options.per_cgroup && !options.per_cpu && !options.cuts && !scan.selection().is_exact;
     std::vector<CountTask> tasks;
@@ -105,8 +105,7 @@ Result<std::vector<CountTask>> count_tasks(const Scan& scan, const StackCountOpt
     return tasks;
 }
 
-Result<EpochStackCounts> counts_of(const DaySummary& summary, std::size_t session_index,
-                                   const StackCountOptions& options) {
+Result<EpochStackCounts> counts_of(const DaySummary& summary, std::size_t session_index, const PartCount& options) {
     auto dictionary = PERFLEET_TRY(dictionary_of(summary));
     EpochStackCounts counts;
     counts.session_index = session_index;
@@ -118,10 +117,15 @@ Result<EpochStackCounts> counts_of(const DaySummary& summary, std::size_t sessio
         counts.runners.push_back(Runner{name.text});
         for (; at < name.sums_end; ++at) {
             const StackSum& sum = summary.sums[at];
-            if (const std::uint64_t value = options.sum_weights ? sum.weight : sum.row_count; value != 0) {
-                counts.counts.push_back({runner, sum.stack, value});
-            }
+            const std::uint64_t amount = options.is_amount ? sum.weight : sum.row_count;
+            counts.counts.push_back({runner, sum.stack, {static_cast<std::int64_t>(amount), sum.row_count}});
+            counts.total.sum += counts.counts.back().sum;
         }
+    }
+    if (options.is_amount) {
+        counts.total.weights = summary.weights;
+    } else {
+        counts.total.weights.add(1, summary.row_count);
     }
     return counts;
 }

@@ -5,12 +5,19 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 
 namespace perfleet {
+
+// How the rows of one event are counted.
+struct PartCount : StackCountOptions {
+    std::string event;
+    bool is_amount = false;  // else each row has the weight 1
+};
 
 struct EpochTask {
     EpochNumber epoch;
@@ -26,11 +33,11 @@ struct CountTask {
 };
 
 // The tasks by session and epoch, without epochs that have no selected rows. Errors: those of the store.
-[[nodiscard]] Result<std::vector<CountTask>> count_tasks(const Scan& scan, const StackCountOptions& options);
+[[nodiscard]] Result<std::vector<CountTask>> count_tasks(const Scan& scan, const PartCount& options);
 
 // The summary's counts, as if of its first epoch. Options that it can't follow are those with which count_tasks() gives
 // no days. Errors: kInvalid.
 [[nodiscard]] Result<EpochStackCounts> counts_of(const DaySummary& summary, std::size_t session_index,
-                                                 const StackCountOptions& options);
+                                                 const PartCount& options);
 
 }  // namespace perfleet

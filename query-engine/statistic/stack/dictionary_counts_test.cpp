@@ -113,12 +113,12 @@ const std::vector<Asked>& questions() {
         {"top", {{"addresses", "yes"}}},
         {"top", {}},
         {"top", {{"by", "thread"}}},
-        {"top", {{"by", "image,command"}, {"weight", "yes"}}},
+        {"top", {{"by", "image,command"}, {"measure", "samples"}}},
         {"top", {{"event", "sched:sched_switch"}, {"limit", "7"}}},
         {"top", {{"from", "2023-11-14T22:40:20Z"}, {"to", "2023-11-15T00:01:00Z"}}},
         {"top", {{"select", "{target=~\"target-.*3\"}"}}},
         {"tree", {}},
-        {"tree", {{"event", "sched:sched_switch"}, {"weight", "yes"}, {"min-percent", "0.5"}}},
+        {"tree", {{"event", "sched:sched_switch"}, {"measure", "samples"}, {"min-percent", "0.5"}}},
         {"diff", {{"before", "{target=\"target-3\"}"}, {"after", "{target=\"target-19\"}"}, {"of", "profile"}}},
     };
     return kAll;
@@ -216,8 +216,8 @@ TEST(DictionaryCounts, AreToldOnceAPartition) {
     const Result<Scan> scan = Scan::open(*store, {});
     ASSERT_TRUE(scan.ok());
     std::size_t partition_count = store->partitions()->size();
-    const StackCountOptions options{.event = "cpu-clock"};
-    ASSERT_TRUE(visit_stack_counts(*scan, options, [&](const EpochStackCounts&) { --partition_count; }).ok());
+    const Measure measure = measure_of(*scan, "cpu-clock");
+    ASSERT_TRUE(visit_stack_counts(*scan, measure, {}, [&](const EpochStackCounts&) { --partition_count; }).ok());
     EXPECT_EQ(partition_count, 0U);
 }
 

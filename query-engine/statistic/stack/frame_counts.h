@@ -21,8 +21,8 @@
 namespace perfleet {
 
 struct FrameCount {
-    std::uint64_t self = 0;
-    std::uint64_t children = 0;
+    Sum self;
+    Sum children;
 };
 
 // Counts by group; Group is what distinguishes runners, such as the command.
@@ -43,6 +43,7 @@ public:
     template <class GroupOf>
     void add(const EpochStackCounts& epoch, const GroupOf& group_of) {
         dictionary_ = epoch.dictionary.get();
+        total_ += epoch.total;
         names_.name_epoch(*dictionary_, epoch.counts);
         name_rows_.resize(names_.name_count(), kUnknownRow);
         node_paths_.assign(std::max<std::size_t>(epoch.dictionary->stack_count(), 1), 0);
@@ -84,7 +85,7 @@ public:
     [[nodiscard]] std::size_t entry_count() const { return entry_count_; }
     [[nodiscard]] const FrameNames& names() const { return names_; }
     // Of all groups, samples without a frame included.
-    [[nodiscard]] std::uint64_t total() const { return total_; }
+    [[nodiscard]] const RowTotal& total() const { return total_; }
 
 private:
     static constexpr std::uint32_t kUnknownRow = ~0U;
@@ -103,12 +104,11 @@ private:
     void add_node(const NodeTotal& node) {
         const std::uint32_t row = row_of(node.node);
         FrameCount& sum = sums_[row];
-        if (sum.self == 0 && sum.children == 0) {
+        if (sum.self.rows == 0 && sum.children.rows == 0) {
             touched_.push_back(row);
         }
         sum.self += node.self;
-        sum.children += is_outermost(node, row) ? node.total : 0;
-        total_ += node.self;
+        sum.children += is_outermost(node, row) ? node.total : Sum{};
     }
 
     // What is known of a node: 62 bits that hash the rows of its callers and its own, and the two flags below. 0:
@@ -186,7 +186,7 @@ private:
     FlatTable<std::uint32_t> row_numbers_;   // if several names share a row, by symbol or image: 1 + the row's number
     std::vector<FrameCount> sums_;           // of the current runner; by row
     std::vector<std::uint32_t> touched_;     // rows with a sum of the current runner
-    std::uint64_t total_ = 0;
+    RowTotal total_;
     std::map<Group, Counts> groups_;
     std::size_t entry_count_ = 0;  // of all groups
     MemoryShare share_;

@@ -282,10 +282,10 @@ std::uint32_t FrameNames::nameless_number_of(FrameName name, const ImageDefiniti
 
 void FrameNames::count_nameless(std::span<const StackCount> counts) {
     for (const StackCount& count : counts) {
-        count_ += count.value;
+        row_count_ += count.sum.rows;
         const std::uint32_t number = node_numbers_[count.stack.value];
         if (number < is_nameless_.size() && is_nameless_[number]) {
-            nameless_[names_[number].image].count += count.value;
+            nameless_[names_[number].image].row_count += count.sum.rows;
         }
     }
 }
@@ -294,15 +294,15 @@ void FrameNames::add_hint(HintAt at, std::vector<std::string>& warnings) const {
     constexpr double kPercentMin = 1.0;  // of an image
     constexpr std::ptrdiff_t kImagesMax = 3;
     const auto percent_of = [&](std::uint64_t count) {
-        return 100.0 * static_cast<double>(count) / static_cast<double>(std::max<std::uint64_t>(count_, 1));
+        return 100.0 * static_cast<double>(count) / static_cast<double>(std::max<std::uint64_t>(row_count_, 1));
     };
     std::uint64_t sum = 0;
     std::vector<std::tuple<std::uint64_t, std::string, std::string>> images;  // the greatest first when sorted
     bool has_missing = false;
     for (const auto& [image, nameless] : nameless_) {
-        if (nameless.has_file && percent_of(nameless.count) >= kPercentMin) {
-            sum += nameless.count;
-            images.emplace_back(~nameless.count, images_.text(image), nameless.build_id);
+        if (nameless.has_file && percent_of(nameless.row_count) >= kPercentMin) {
+            sum += nameless.row_count;
+            images.emplace_back(~nameless.row_count, images_.text(image), nameless.build_id);
             has_missing = has_missing || !nameless.missing.empty();
             symbolizer_.withdraw_missing(nameless.missing);
         }

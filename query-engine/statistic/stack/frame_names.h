@@ -146,7 +146,7 @@ private:
     struct Nameless {
         std::string build_id;  // raw; empty: none, or it isn't the only one
         bool has_file = false;
-        std::uint64_t count = 0;
+        std::uint64_t row_count = 0;
         std::set<std::string> missing;  // names of images whose files aren't here
     };
 
@@ -162,7 +162,7 @@ private:
     std::vector<std::uint32_t> node_numbers_;
     std::vector<bool> is_nameless_;               // by the name's number; the last of those that aren't are left out
     std::map<std::uint32_t, Nameless> nameless_;  // by the image's number
-    std::uint64_t count_ = 0;
+    std::uint64_t row_count_ = 0;
 };
 
 }  // namespace perfleet

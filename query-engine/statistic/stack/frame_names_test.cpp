@@ -85,7 +85,7 @@ protected:
         }
         ASSERT_TRUE(dictionary_.finish().ok());
         for (std::uint32_t number = 1; number <= kNodes; ++number) {  // most of them aren't defined
-            counts_.push_back({0, StackNumber{number}, 1});
+            counts_.push_back({0, StackNumber{number}, {1, 1}});
         }
     }
 
@@ -149,7 +149,7 @@ TEST(NamelessFrames, AreFunctionsExceptWhereBuildsAreCompared) {
     ASSERT_TRUE(dictionary.finish().ok());
     std::vector<StackCount> counts;
     for (std::uint32_t number = 1; number <= 100; ++number) {
-        counts.push_back({0, StackNumber{number}, 1});
+        counts.push_back({0, StackNumber{number}, {1, 1}});
     }
     const QueryMemory memory;
     Symbolizer symbolizer{nullptr, {}};

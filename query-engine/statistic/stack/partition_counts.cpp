@@ -102,8 +102,9 @@ void PartitionCounts::add(const EpochStackCounts& counts, const std::shared_ptr<
         numbers.push_back(runners_.try_emplace(runner, static_cast<std::uint32_t>(runners_.size())).first->second);
     }
     for (const StackCount& count : counts.counts) {
-        sums_->add(numbers[count.runner_index], count.stack.value, count.value);
+        sums_->add(numbers[count.runner_index], count.stack.value, count.sum);
     }
+    total_ += counts.total;
     share_.set(sums_->size_bytes() + runners_.size() * (sizeof(Runner) + 64));
 }
 
@@ -114,20 +115,20 @@ void PartitionCounts::finish() {
     EpochStackCounts sums;
     sums.session_index = session_index_;
     sums.epoch = epoch_;
+    sums.total = std::exchange(total_, {});
     sums.dictionary = std::shared_ptr<const EpochDictionary>{stacks_, &stacks_->dictionary};
     std::vector<std::uint32_t> indices(runners_.size());  // by runner number
     for (const auto& [runner, number] : runners_) {
         const auto index = static_cast<std::uint32_t>(sums.runners.size());
         indices[number] = index;
         sums.runners.push_back(runner);
-        sums_->for_each(number, [&](std::uint32_t stack, std::uint64_t value) {
-            sums.counts.push_back({index, StackNumber{stack}, value});
+        sums_->for_each(number, [&](std::uint32_t stack, const Sum& sum) {
+            sums.counts.push_back({index, StackNumber{stack}, sum});
         });
     }
     const std::size_t others_begin = sums.counts.size();
-    sums_->others().for_each([&](std::uint64_t key, std::uint64_t value) {
-        sums.counts.push_back(
-            {indices[key >> 32U], StackNumber{static_cast<std::uint32_t>(key & 0xffff'ffffU)}, value});
+    sums_->others().for_each([&](std::uint64_t key, const Sum& sum) {
+        sums.counts.push_back({indices[key >> 32U], StackNumber{static_cast<std::uint32_t>(key & 0xffff'ffffU)}, sum});
     });
     sort_from(others_begin, sums.counts);
     sum_equal_pairs(sums.counts);

@@ -64,7 +64,7 @@ class PartitionCounts {
 public:
     // Borrows the memory. The visitor gets the sums, like that of visit_stack_counts().
     PartitionCounts(QueryMemory& memory, std::size_t array_size_bytes,
-                    const std::function<void(const EpochStackCounts&)>& visitor)
+                    const std::function<void(EpochStackCounts&)>& visitor)
         : array_size_bytes_{array_size_bytes}, visitor_{visitor}, share_{memory} {}
 
     // Adds counts that were translated into `stacks`. Sums of another dictionary are visited first.
@@ -74,10 +74,11 @@ public:
 
 private:
     std::size_t array_size_bytes_;
-    const std::function<void(const EpochStackCounts&)>& visitor_;
+    const std::function<void(EpochStackCounts&)>& visitor_;
     MemoryShare share_;
     std::shared_ptr<const PartitionStacks> stacks_;
     std::optional<RunnerSums> sums_;
+    RowTotal total_;
     std::map<Runner, std::uint32_t> runners_;  // numbers, in the order in which they came
     std::size_t session_index_ = 0;            // of the first epoch
     EpochNumber epoch_;

@@ -43,7 +43,7 @@ public:
     Result<EpochStackCounts> expand() {
         look_up();
         define_images();
-        EpochStackCounts counts{from_.session_index, from_.epoch, nullptr, from_.runners, {}};
+        EpochStackCounts counts{from_.session_index, from_.epoch, from_.part, from_.total, nullptr, from_.runners, {}};
         std::vector<StackNumber> chain;
         for (const StackCount& count : from_.counts) {
             StackNumber node = kEmptyStack;
@@ -59,7 +59,7 @@ public:
                     callers_.emplace(known->value, node);
                 }
             }
-            counts.counts.push_back({count.runner_index, node, count.value});
+            counts.counts.push_back({count.runner_index, node, count.sum});
         }
         if (failure_) {
             return *failure_;
@@ -72,7 +72,7 @@ public:
         for (const StackCount& count : counts.counts) {
             StackCount* const last = kept == 0 ? nullptr : &counts.counts[kept - 1];
             if (last != nullptr && last->runner_index == count.runner_index && last->stack == count.stack) {
-                last->value += count.value;
+                last->sum += count.sum;
             } else {
                 counts.counts[kept++] = count;
             }
@@ -249,12 +249,12 @@ Result<EpochStackCounts> SourceExpansion::expand(const EpochStackCounts& epoch) 
     return counts;
 }
 
-Result<Done> SourceExpansion::visit(const Scan& scan, const StackCountOptions& options,
+Result<Done> SourceExpansion::visit(const Scan& scan, const Measure& measure, const StackCountOptions& options,
                                     const std::function<void(const EpochStackCounts&)>& visitor) {
     if (!options_.any()) {
-        return visit_stack_counts(scan, options, visitor);
+        return visit_stack_counts(scan, measure, options, visitor);
     }
-    return visit_stack_counts(scan, options, [&](const EpochStackCounts& epoch) {
+    return visit_stack_counts(scan, measure, options, [&](const EpochStackCounts& epoch) {
         const Result<EpochStackCounts> expanded = expand(epoch);
         if (!expanded.ok()) {
             scan.note_left_out(epoch.session_index,

@@ -47,7 +47,7 @@ public:
         : symbolizer_{symbolizer}, options_{options}, share_{memory} {}
 
     // Like visit_stack_counts(), with expanded chains.
-    [[nodiscard]] Result<Done> visit(const Scan& scan, const StackCountOptions& options,
+    [[nodiscard]] Result<Done> visit(const Scan& scan, const Measure& measure, const StackCountOptions& options,
                                      const std::function<void(const EpochStackCounts&)>& visitor);
 
     // Errors: kTooLarge: more nodes than an epoch may have.

@@ -38,7 +38,7 @@ struct TaskNames {
     ProcessCgroups cgroups;  // empty if they aren't needed
 };
 
-bool needs_pid(const StackCountOptions& options) { return options.per_thread || options.per_cgroup; }
+bool needs_pid(const PartCount& options) { return options.per_thread || options.per_cgroup; }
 
 // The owner of one or more rows; fields that aren't needed are 0.
 struct RowOwner {
@@ -56,13 +56,14 @@ public:
     Worker(std::size_t size_bytes_max, std::size_t stack_count, std::span<const Ticks> cuts, QueryMemory& memory)
         : sums_{size_bytes_max, stack_count}, cuts_{cuts}, share_{memory} {}
 
-    void count(RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
+    void count(RowBlock& block, const TaskNames& names, const PartCount& options) {
         count_wanted(block, names, options);
         charge();
     }
 
     [[nodiscard]] const RunnerSums& sums() const { return sums_; }
     [[nodiscard]] const std::vector<RunnerKey>& runners() const { return runners_; }
+    [[nodiscard]] const RowTotal& total() const { return total_; }
 
 private:
     // A runner has a node of numbers_ and a list of pages beside its place in runners_.
@@ -71,7 +72,7 @@ private:
         share_.set(sums_.size_bytes() + runners_.size() * kRunnerSizeBytes);
     }
 
-    void count_wanted(RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
+    void count_wanted(RowBlock& block, const TaskNames& names, const PartCount& options) {
         const Found found = block.is_whole() ? find_runs(block, names, options) : Found::kNoRuns;
         if (found == Found::kRuns) {
             count_runs(block, options);
@@ -96,7 +97,7 @@ private:
     enum class Found : std::uint8_t { kRuns, kNoRuns, kDamage };
 
     // Fills runs_; kNoRuns if a thread has more than one runner in the block, so that each row's time matters.
-    [[nodiscard]] Found find_runs(RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
+    [[nodiscard]] Found find_runs(RowBlock& block, const TaskNames& names, const PartCount& options) {
         runs_.clear();
         constexpr ValueRun kAllRows{.end = ~0U, .value = 0};
         pids_.assign(1, kAllRows);
@@ -129,23 +130,23 @@ private:
     }
 
     // Counts no rows if any needed column is damaged.
-    void count_runs(RowBlock& block, const StackCountOptions& options) {
+    void count_runs(RowBlock& block, const PartCount& options) {
         if (!block.decode_narrow(ColumnId::kStack, stacks_) ||
-            (options.sum_weights && !block.decode_more(std::array{ColumnId::kWeight}))) {
+            (options.is_amount && !block.decode_more(std::array{ColumnId::kWeight}))) {
             return;
         }
         const std::span<const std::uint32_t> stacks{stacks_.values};
-        const auto weights = weights_of(block, options);
+        const RowWeights weights = take_weights(block, stacks.size(), options);
         std::size_t begin = 0;
         for (const Run& run : runs_) {
             const std::size_t size = run.end - begin;
             sums_.add_all(run.runner, stacks.subspan(begin, size), stacks_.bits,
-                          weights.empty() ? weights : weights.subspan(begin, size));
+                          {weights.each.empty() ? weights.each : weights.each.subspan(begin, size), weights.same});
             begin = run.end;
         }
     }
 
-    static std::vector<ColumnId> row_columns(const StackCountOptions& options) {
+    static std::vector<ColumnId> row_columns(const PartCount& options) {
         std::vector<ColumnId> columns{ColumnId::kTime, ColumnId::kTid, ColumnId::kStack};
         if (needs_pid(options)) {
             columns.push_back(ColumnId::kPid);
@@ -153,43 +154,53 @@ private:
         if (options.per_cpu) {
             columns.push_back(ColumnId::kCpu);
         }
-        if (options.sum_weights) {
+        if (options.is_amount) {
             columns.push_back(ColumnId::kWeight);
         }
         return columns;
     }
 
     // Row by row.
-    void count_rows(RowBlock& block, const TaskNames& names, const StackCountOptions& options) {
+    void count_rows(RowBlock& block, const TaskNames& names, const PartCount& options) {
         const auto times = block.rows.integers(ColumnId::kTime);
         const auto tids = block.rows.integers(ColumnId::kTid);
         const auto stacks = block.rows.integers(ColumnId::kStack);
         const auto pids = column_of(block, needs_pid(options), ColumnId::kPid);
         const auto cpus = column_of(block, options.per_cpu, ColumnId::kCpu);
-        const auto weights = weights_of(block, options);
+        const RowWeights weights = take_weights(block, stacks.size(), options);
         const auto at = [](std::span<const std::uint64_t> column, std::size_t row) {
             return column.empty() ? 0 : static_cast<std::uint32_t>(column[row]);
         };
         for (std::size_t row = 0; row < block.rows.row_count(); ++row) {
-            const std::uint64_t value = weights.empty() ? 1 : weights[row];
-            if (value != 0) {
-                const Remembered& runner =
-                    runner_of({at(pids, row), at(tids, row), at(cpus, row)}, Ticks{times[row]}, names, options);
-                sums_.add(runner.runner, static_cast<std::uint32_t>(stacks[row]), value);
-            }
+            const Remembered& runner =
+                runner_of({at(pids, row), at(tids, row), at(cpus, row)}, Ticks{times[row]}, names, options);
+            const std::uint64_t weight = weights.each.empty() ? weights.same : weights.each[row];
+            sums_.add(runner.runner, static_cast<std::uint32_t>(stacks[row]), Sum::of_rows(1, weight));
         }
     }
 
     static std::span<const std::uint64_t> column_of(RowBlock& block, bool is_needed, ColumnId id) {
         return is_needed ? block.rows.integers(id) : std::span<const std::uint64_t>{};
     }
-    static std::span<const std::uint64_t> weights_of(RowBlock& block, const StackCountOptions& options) {
-        return column_of(block, options.sum_weights, ColumnId::kWeight);
+    // The weights of a block's rows, added to the total.
+    RowWeights take_weights(RowBlock& block, std::size_t row_count, const PartCount& options) {
+        RowWeights weights{column_of(block, options.is_amount, ColumnId::kWeight)};
+        if (!weights.each.empty() && std::all_of(weights.each.begin(), weights.each.end(), [&](std::uint64_t weight) {
+                return weight == weights.each.front();
+            })) {
+            weights = {{}, weights.each.front()};
+        }
+        if (weights.each.empty()) {
+            total_.add(weights.same, row_count);
+        }
+        for (const std::uint64_t weight : weights.each) {
+            total_.add(weight, 1);
+        }
+        return weights;
     }
 
     // The thread's runner at `ticks`, and the time for which it is valid.
-    const Remembered& runner_of(const RowOwner& owner, Ticks ticks, const TaskNames& names,
-                                const StackCountOptions& options) {
+    const Remembered& runner_of(const RowOwner& owner, Ticks ticks, const TaskNames& names, const PartCount& options) {
         Remembered& last = remembered_[owner.tid % remembered_.size()];
         if (last.owner == owner && last.from <= ticks && ticks < last.until) {
             return last;
@@ -216,6 +227,7 @@ private:
     }
 
     RunnerSums sums_;
+    RowTotal total_;
     std::span<const Ticks> cuts_;
     std::vector<Run> runs_;  // of the block that is being counted
     std::vector<ValueRun> tids_;
@@ -229,12 +241,13 @@ private:
 };
 
 // Empty if the memory is exceeded.
-EpochStackCounts merged(const std::vector<Worker>& workers, const TaskNames& names, const StackCountOptions& options,
+EpochStackCounts merged(const std::vector<Worker>& workers, const TaskNames& names, const PartCount& options,
                         MemoryShare& share) {
     EpochStackCounts result;
     std::size_t runner_count = 0;
     std::size_t pair_count = 0;
     for (const Worker& worker : workers) {
+        result.total += worker.total();
         runner_count += worker.runners().size();
         pair_count += worker.sums().pair_count();
     }
@@ -272,15 +285,15 @@ EpochStackCounts merged(const std::vector<Worker>& workers, const TaskNames& nam
         std::sort(ascending.begin(), ascending.end());
         const std::size_t begin = result.counts.size();
         for (const auto& [number, local] : ascending) {
-            worker.sums().for_each(local, [&, runner = number](std::uint32_t stack, std::uint64_t value) {
-                result.counts.push_back({runner, StackNumber{stack}, value});
+            worker.sums().for_each(local, [&, runner = number](std::uint32_t stack, const Sum& sum) {
+                result.counts.push_back({runner, StackNumber{stack}, sum});
             });
         }
         sort_from(begin, result.counts);
         const std::size_t others_begin = result.counts.size();
-        worker.sums().others().for_each([&](std::uint64_t key, std::uint64_t value) {
+        worker.sums().others().for_each([&](std::uint64_t key, const Sum& sum) {
             result.counts.push_back(
-                {numbers[key >> 32U].first, StackNumber{static_cast<std::uint32_t>(key & 0xffff'ffffU)}, value});
+                {numbers[key >> 32U].first, StackNumber{static_cast<std::uint32_t>(key & 0xffff'ffffU)}, sum});
         });
         sort_from(others_begin, result.counts);
     }
@@ -327,7 +340,7 @@ Result<EpochMeaning> read_meaning(const Scan& scan, std::size_t session_index, E
 }
 
 Result<TaskNames> read_task_names(const Scan& scan, std::size_t session_index, EpochNumber epoch,
-                                  const EpochDictionary& dictionary, const StackCountOptions& options) {
+                                  const EpochDictionary& dictionary, const PartCount& options) {
     TaskNames names;
     names.threads = PERFLEET_TRY(read_thread_names(scan, session_index, epoch, dictionary));
     if (options.per_cgroup) {
@@ -337,7 +350,7 @@ Result<TaskNames> read_task_names(const Scan& scan, std::size_t session_index, E
 }
 
 Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, const EpochTask& task,
-                                 const StackCountOptions& options, const CoveredEpochs& covered,
+                                 const PartCount& options, const CoveredEpochs& covered,
                                  const std::shared_ptr<const PartitionStacks>& stacks, unsigned worker_count,
                                  std::size_t array_size_bytes) {
     QueryMemory& memory = scan.memory();
@@ -373,8 +386,8 @@ Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, co
 }
 
 // Counts the rows that the day's summaries cover.
-Result<Done> count_summaries(const Scan& scan, const CountTask& task, const StackCountOptions& options,
-                             CoveredEpochs& covered, std::vector<CountedEpoch>& counted) {
+Result<Done> count_summaries(const Scan& scan, const CountTask& task, const PartCount& options, CoveredEpochs& covered,
+                             std::vector<CountedEpoch>& counted) {
     for (const Series series : task.series()) {
         const auto on_summary = [&, one = series](const DaySummary& summary) {
             const bool is_new = std::all_of(summary.hours.begin(), summary.hours.end(), [&](const DayHour& hour) {
@@ -400,7 +413,7 @@ Result<Done> count_summaries(const Scan& scan, const CountTask& task, const Stac
     return Done{};
 }
 
-Result<std::vector<CountedEpoch>> count_task(const Scan& scan, const CountTask& task, const StackCountOptions& options,
+Result<std::vector<CountedEpoch>> count_task(const Scan& scan, const CountTask& task, const PartCount& options,
                                              PartitionDictionaries& dictionaries, unsigned worker_count,
                                              std::size_t array_size_bytes) {
     std::vector<CountedEpoch> counted;
@@ -428,21 +441,9 @@ Result<std::vector<CountedEpoch>> count_task(const Scan& scan, const CountTask& 
     return counted;
 }
 
-}  // namespace
-
-void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<StackNumber>& chain) {
-    chain.assign(1, stack);
-    while (stack != kEmptyStack && chain.size() < limits::kStackChainMax) {
-        stack = caller_of(dictionary, stack);
-        if (stack != kEmptyStack) {
-            chain.push_back(stack);
-        }
-    }
-}
-
 // Many epochs, or days, are counted side by side, each on one thread; few one after the other, each on all threads.
-Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& options,
-                                const std::function<void(const EpochStackCounts&)>& visitor) {
+Result<Done> visit_event(const Scan& scan, const PartCount& options,
+                         const std::function<void(EpochStackCounts&)>& visitor) {
     auto found = PERFLEET_TRY(count_tasks(scan, options));
     std::vector<CountTask>& tasks = found;
     PartitionDictionaries dictionaries{scan, !options.cuts, tasks};
@@ -462,7 +463,7 @@ Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& optio
                 done = std::move(counted).error();
                 return false;
             }
-            for (const CountedEpoch& one : *counted) {
+            for (CountedEpoch& one : *counted) {
                 if (scan.memory().is_exceeded()) {
                     break;
                 }
@@ -482,6 +483,43 @@ Result<Done> visit_stack_counts(const Scan& scan, const StackCountOptions& optio
         together.finish();
     }
     return done;
+}
+
+}  // namespace
+
+void chain_of(const EpochDictionary& dictionary, StackNumber stack, std::vector<StackNumber>& chain) {
+    chain.assign(1, stack);
+    while (stack != kEmptyStack && chain.size() < limits::kStackChainMax) {
+        stack = caller_of(dictionary, stack);
+        if (stack != kEmptyStack) {
+            chain.push_back(stack);
+        }
+    }
+}
+
+std::string root_name(const Measure& measure, const EpochStackCounts& counts, const Runner& runner) {
+    return measure.parts.size() == 1 ? runner.command : runner.command + " [" + measure.part_name(counts.part) + "]";
+}
+
+Result<Done> visit_stack_counts(const Scan& scan, const Measure& measure, const StackCountOptions& options,
+                                const std::function<void(const EpochStackCounts&)>& visitor) {
+    WeightTotal weights;
+    for (std::size_t part = 0; part < measure.parts.size(); ++part) {
+        PERFLEET_TRY(visit_event(scan, PartCount{options, measure.parts[part], measure.is_amount},
+                                 [&](EpochStackCounts& counts) {
+                                     counts.part = part;
+                                     weights.add(counts.total.weights);
+                                     if (weights.is_exact()) {
+                                         visitor(counts);
+                                     }
+                                 }));
+    }
+    if (!weights.is_exact()) {
+        return Error{ErrorCode::kTooLarge, "the amounts of " + measure.event + " add up to 2^63 " + measure.unit +
+                                               " or more: select less (--session, --from, --until), or count samples "
+                                               "(--measure samples)"};
+    }
+    return Done{};
 }
 
 }  // namespace perfleet

@@ -14,15 +14,21 @@
 namespace perfleet::stack_counts_test {
 namespace {
 
-using Rows = std::vector<std::tuple<std::uint32_t, std::string, std::uint32_t, std::uint32_t, std::uint64_t>>;
+using Rows =
+    std::vector<std::tuple<std::uint32_t, std::string, std::uint32_t, std::uint32_t, std::uint64_t, std::int64_t>>;
 
 Rows rows_of(const Scan& scan, const StackCountOptions& options) {
     Rows rows;
-    const Result<Done> visited = visit_stack_counts(scan, options, [&](const EpochStackCounts& epoch) {
+    const Measure measure = measure_of(scan, "cpu-clock");
+    const Result<Done> visited = visit_stack_counts(scan, measure, options, [&](const EpochStackCounts& epoch) {
+        RowTotal total;
         for (const StackCount& count : epoch.counts) {
             const Runner& runner = epoch.runners[count.runner_index];
-            rows.emplace_back(epoch.epoch.value, runner.command, runner.tid, count.stack.value, count.value);
+            rows.emplace_back(epoch.epoch.value, runner.command, runner.tid, count.stack.value, count.sum.rows,
+                              count.sum.amount);
+            total.sum += count.sum;
         }
+        EXPECT_EQ(epoch.total.sum, total.sum);
     });
     EXPECT_TRUE(visited.ok());
     return rows;
@@ -39,7 +45,6 @@ TEST(StackCounts, AreTheSameInArraysAndHashTables) {
             const Result<Scan> scan = Scan::open(*store, selection);
             ASSERT_TRUE(scan.ok());
             StackCountOptions options;
-            options.event = "cpu-clock";
             options.per_thread = true;
             options.array_size_bytes_max = size_bytes;
             const Rows rows = rows_of(*scan, options);
@@ -76,7 +81,7 @@ protected:
         const Result<Scan> scan = Scan::open(*store_, selection);
         EXPECT_TRUE(scan.ok());
         std::map<std::string, std::uint64_t> rows;
-        for (const auto& [epoch, name, tid, stack, count] : rows_of(*scan, {.event = "cpu-clock"})) {
+        for (const auto& [epoch, name, tid, stack, count, amount] : rows_of(*scan, {})) {
             rows[name] += count;
         }
         return rows;

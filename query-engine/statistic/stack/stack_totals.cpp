@@ -63,9 +63,9 @@ std::span<const NodeTotal> StackTotals::of(const EpochDictionary& dictionary, st
         while (count != counts.end() && count->stack < node) {
             ++count;  // skips rows of the mark
         }
-        std::uint64_t self = 0;
+        Sum self;
         for (; count != counts.end() && count->stack == node; ++count) {
-            self += count->value;
+            self += count->sum;
         }
         next = is_mark ? next : count;
         nodes_.push_back({node, node == kEmptyStack ? kEmptyStack : caller_of(dictionary, node), self, self});

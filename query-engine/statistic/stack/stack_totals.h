@@ -14,9 +14,9 @@ namespace perfleet {
 
 struct NodeTotal {
     StackNumber node;
-    StackNumber caller;       // kEmptyStack: none
-    std::uint64_t self = 0;   // of chains that end here
-    std::uint64_t total = 0;  // of all chains through it
+    StackNumber caller;  // kEmptyStack: none
+    Sum self;            // of chains that end here
+    Sum total;           // of all chains through it
 };
 
 class StackTotals {

@@ -24,10 +24,11 @@ constexpr BucketNumber kFirstBucket{472'222};
 
 using Chain = std::vector<std::pair<std::string, std::uint64_t>>;  // names of images, and offsets
 // By session and by content: epochs have numbers of their own.
-using Counted = std::map<std::tuple<std::size_t, Runner, Chain>, std::uint64_t>;
+using Counted = std::map<std::tuple<std::size_t, Runner, Chain>, Sum>;
 
 struct Answered {
     Counted counts;
+    RowTotal total;
     std::uint64_t blocks = 0;  // of samples that were read
     Ledger ledger;
     std::vector<std::string> warnings;
@@ -61,7 +62,9 @@ Answered answered(const StoreReader& store, Selection selection, const StackCoun
     const Result<Scan> scan = Scan::open(watched, selection);
     EXPECT_TRUE(scan.ok());
     Answered answer;
-    const Result<Done> visited = visit_stack_counts(*scan, options, [&](const EpochStackCounts& epoch) {
+    const Measure measure = measure_of(*scan, "cpu-clock");
+    const Result<Done> visited = visit_stack_counts(*scan, measure, options, [&](const EpochStackCounts& epoch) {
+        answer.total += epoch.total;
         EXPECT_TRUE(std::is_sorted(epoch.runners.begin(), epoch.runners.end()));
         for (const StackCount& count : epoch.counts) {
             std::vector<StackNumber> nodes;
@@ -71,7 +74,7 @@ Answered answered(const StoreReader& store, Selection selection, const StackCoun
                 const Frame& frame = epoch.dictionary->stack(node).frame;
                 chain.emplace_back(node == kEmptyStack ? "" : epoch.dictionary->image(frame.image).name, frame.offset);
             }
-            answer.counts[{epoch.session_index, epoch.runners[count.runner_index], chain}] += count.value;
+            answer.counts[{epoch.session_index, epoch.runners[count.runner_index], chain}] += count.sum;
         }
     });
     EXPECT_TRUE(visited.ok());
@@ -89,11 +92,13 @@ struct Used {
     [[nodiscard]] std::uint64_t saved() const { return all_blocks - blocks; }
 };
 
-Used expect_same(const StoreReader& store, const Selection& selection, bool sum_weights = false) {
-    const StackCountOptions options{.event = "cpu-clock", .sum_weights = sum_weights};
+Used expect_same(const StoreReader& store, const Selection& selection) {
+    const StackCountOptions options;
     const Answered exact = answered(store, selection, options, true);
     const Answered summed = answered(store, selection, options);
     EXPECT_TRUE(summed.counts == exact.counts);
+    EXPECT_TRUE(summed.total.sum == exact.total.sum);
+    EXPECT_TRUE(summed.total.weights == exact.total.weights);
     EXPECT_EQ(summed.ledger, exact.ledger);
     EXPECT_EQ(summed.warnings, exact.warnings);
     return {summed.blocks, exact.blocks};
@@ -140,7 +145,9 @@ TEST(SummaryCounts, AreThoseOfBlocksForAnyTimeAndAnyOrderOfDelivery) {
             }
         }
         for (const Selection& selection : ranges) {
-            saved += expect_same(*store, selection, random() % 2 == 0).saved();
+            Selection measured = selection;
+            measured.counts_rows = random() % 2 == 0;
+            saved += expect_same(*store, measured).saved();
         }
     }
     EXPECT_GT(saved, 300U);
@@ -157,9 +164,9 @@ TEST(SummaryCounts, NeedNoBlockOfDaysThatAreOver) {
 
 TEST(SummaryCounts, OfThreadsAndSlicesComeFromBlocks) {
     const auto store = delivered(5);
-    const StackCountOptions threads{.event = "cpu-clock", .per_thread = true};
+    const StackCountOptions threads{.per_thread = true};
     EXPECT_EQ(answered(*store, between({}, {}), threads).blocks, 3 * kHoursOfScenario - 15);
-    StackCountOptions slices{.event = "cpu-clock"};
+    StackCountOptions slices;
     slices.cuts = [](std::size_t) { return std::vector<Ticks>{}; };
     EXPECT_EQ(answered(*store, between({}, {}), slices).blocks, 3 * kHoursOfScenario - 15);
 }
@@ -236,7 +243,7 @@ public:
 TEST(SummaryCounts, OfDamagedSummariesAreThoseOfTheirBlocksWithAWarning) {
     const auto store = delivered(9);
     const DamagedSummaries damaged{*store};
-    const StackCountOptions options{.event = "cpu-clock"};
+    const StackCountOptions options;
     const Answered exact = answered(*store, between({}, {}), options, true);
     const Answered fallen_back = answered(damaged, between({}, {}), options);
     EXPECT_TRUE(fallen_back.counts == exact.counts);

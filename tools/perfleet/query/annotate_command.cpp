@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "daemon/option/program_options.h"
+#include "exporters/report/amount_text.h"
 #include "exporters/report/report.h"
 #include "tools/perfleet/query/annotation.h"
 #include "tools/perfleet/query/query_source.h"
@@ -33,17 +35,20 @@ struct AnnotateOptions {
     }
 };
 
-std::string text_of(const AnnotatedFunction& function, const std::vector<AnnotatedLine>& lines, const Screen& screen) {
-    std::string text =
-        fmt::format("{} in {}: {} samples\n\n{:>8} {:>8}  {:>8}  {}\n", printable(function.symbol),
-                    printable(function.image), function.total, "percent", "samples", "address", "instruction");
+std::string text_of(const AnnotatedFunction& function, const std::vector<AnnotatedLine>& lines, const std::string& unit,
+                    const Screen& screen) {
+    const auto whole = static_cast<double>(function.total.amount);
+    const AmountScale scale = amount_scale(unit, std::abs(whole));
+    std::string text = fmt::format("{} in {}: {} ({} samples)\n\n{:>8} {:>8}  {:>8}  {}\n", printable(function.symbol),
+                                   printable(function.image), amount_text(whole, unit), function.total.rows, "percent",
+                                   scale.unit, "address", "instruction");
     for (const AnnotatedLine& line : lines) {
         std::string shown =
             line.address.empty()
                 ? fmt::format("{:>8} {:>8}  {}", "", "", printable(line.text))
-                : fmt::format("{:>8} {:>8}  {:>8}  {}", line.samples == 0 ? "" : fmt::format("{:.2f}%", line.percent),
-                              line.samples == 0 ? "" : std::to_string(line.samples), line.address,
-                              printable(line.text));
+                : fmt::format("{:>8} {:>8}  {:>8}  {}", line.self.rows == 0 ? "" : fmt::format("{:.2f}%", line.percent),
+                              line.self.rows == 0 ? "" : amount_number(static_cast<double>(line.self.amount), scale),
+                              line.address, printable(line.text));
         shown.erase(shown.find_last_not_of(' ') + 1);
         const char* const color = line.address.empty()           ? "\x1b[2m"
                                   : line.percent >= kHotPercent  ? "\x1b[31m"
@@ -61,8 +66,15 @@ Result<int> run(AnnotateOptions& options) {
     }
     const auto counts = PERFLEET_TRY(ask_table(options.query, **find_query_command("annotate")));
     Answer answer;
-    answer.columns = {{"symbol", ""}, {"image", ""}, {"address", ""}, {"self", "samples"}, {"self_percent", "percent"},
+    const std::string unit = counts.measure ? counts.measure->unit : "samples";
+    answer.columns = {{"symbol", ""},
+                      {"image", ""},
+                      {"address", ""},
+                      {"self", unit},
+                      {"self_percent", "percent"},
+                      {"self_samples", "samples"},
                       {"text", ""}};
+    answer.measure = counts.measure;
     answer.ledger = counts.ledger;
     answer.warnings = counts.warnings;
     const AnnotateTools tools{options.query.symbol_paths(), options.objdump, !options.has_no_source,
@@ -70,13 +82,15 @@ Result<int> run(AnnotateOptions& options) {
     std::string text;
     for (const AnnotatedFunction& function : functions_of(counts)) {
         const auto lines = PERFLEET_TRY(annotate(function, tools, answer.warnings));
-        text += (text.empty() ? "" : "\n") + text_of(function, lines, options.output.screen());
+        text += (text.empty() ? "" : "\n") + text_of(function, lines, unit, options.output.screen());
         for (const AnnotatedLine& line : lines) {
             const bool is_instruction = !line.address.empty();
             answer.rows.push_back({AnswerValue{function.symbol}, AnswerValue{function.image},
                                    is_instruction ? AnswerValue{"0x" + line.address} : AnswerValue{},
-                                   is_instruction ? AnswerValue{line.samples} : AnswerValue{},
-                                   is_instruction ? AnswerValue{line.percent} : AnswerValue{}, AnswerValue{line.text}});
+                                   is_instruction ? integer_value(line.self.amount) : AnswerValue{},
+                                   is_instruction ? AnswerValue{line.percent} : AnswerValue{},
+                                   is_instruction ? AnswerValue{line.self.rows} : AnswerValue{},
+                                   AnswerValue{line.text}});
         }
     }
     if (text.empty()) {

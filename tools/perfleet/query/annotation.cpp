@@ -58,17 +58,17 @@ std::uint64_t address_of(const ElfFile& file, std::uint64_t offset) {
 
 // Samples between two instructions belong to the first: disassembly begins at the function's start.
 std::vector<AnnotatedLine> lines_of(const AnnotatedFunction& function, const std::vector<DisassembledLine>& code,
-                                    const std::map<std::uint64_t, std::uint64_t>& samples) {
+                                    const std::map<std::uint64_t, Sum>& samples) {
     std::vector<AnnotatedLine> lines;
     auto sample = samples.begin();
-    const auto add = [&](std::string address, std::uint64_t count, std::string text) {
-        const double percent =
-            function.total == 0 ? 0 : 100.0 * static_cast<double>(count) / static_cast<double>(function.total);
-        lines.push_back({std::move(address), count, percent, std::move(text)});
+    const auto whole = static_cast<double>(function.total.magnitude());
+    const auto add = [&](std::string address, const Sum& self, std::string text) {
+        lines.push_back({std::move(address), self, whole == 0 ? 0 : 100.0 * static_cast<double>(self.amount) / whole,
+                         std::move(text)});
     };
     for (std::size_t i = 0; i < code.size(); ++i) {
         if (!code[i].is_instruction) {
-            add("", 0, code[i].text);
+            add("", {}, code[i].text);
             continue;
         }
         const auto next = std::find_if(code.begin() + static_cast<std::ptrdiff_t>(i) + 1, code.end(),
@@ -76,13 +76,13 @@ std::vector<AnnotatedLine> lines_of(const AnnotatedFunction& function, const std
         for (; sample != samples.end() && sample->first < code[i].address; ++sample) {
             add(fmt::format("{:x}", sample->first), sample->second, "");
         }
-        std::uint64_t count = 0;
+        Sum self;
         for (; sample != samples.end() &&
                (next == code.end() ? sample->first == code[i].address : sample->first < next->address);
              ++sample) {
-            count += sample->second;
+            self += sample->second;
         }
-        add(fmt::format("{:x}", code[i].address), count, code[i].text);
+        add(fmt::format("{:x}", code[i].address), self, code[i].text);
     }
     for (; sample != samples.end(); ++sample) {
         add(fmt::format("{:x}", sample->first), sample->second, "");
@@ -116,14 +116,18 @@ std::vector<AnnotatedFunction> functions_of(const Answer& answer) {
         function.start = number(column::kStart);
         function.first = std::min(function.first, number(column::kFirst));
         function.last = std::max(function.last, number(column::kLast));
-        function.samples[number(column::kOffset)] += number(column::kSamples);
-        function.total += number(column::kSamples);
+        const auto* const negative = std::get_if<std::int64_t>(&row[column::kSelf]);
+        const std::int64_t amount = negative != nullptr ? *negative : static_cast<std::int64_t>(number(column::kSelf));
+        const Sum self{amount, number(column::kSelfSamples)};
+        function.samples[number(column::kOffset)] += self;
+        function.total += self;
     }
     std::vector<AnnotatedFunction> sorted;
     for (auto& [key, function] : functions) {
         sorted.push_back(std::move(function));
     }
-    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.total > b.total; });
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.total.magnitude() > b.total.magnitude(); });
     return sorted;
 }
 
@@ -140,7 +144,7 @@ Result<std::vector<AnnotatedLine>> annotate(const AnnotatedFunction& function, c
     const auto address = [&](std::uint64_t place) {
         return function.is_file_offset ? address_of(**file, place) : place;
     };
-    std::map<std::uint64_t, std::uint64_t> samples;
+    std::map<std::uint64_t, Sum> samples;
     for (const auto& [place, count] : function.samples) {
         samples[address(place)] += count;
     }

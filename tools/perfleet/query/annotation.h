@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "query-engine/statistic/answer/answer.h"
+#include "query-engine/statistic/number/sum.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "schemas/vocabulary/error.h"
 
@@ -24,18 +25,18 @@ struct AnnotatedFunction {
     std::uint64_t start = 0;      // offset or address of the symbol
     std::uint64_t first = ~0ULL;  // offsets or addresses, both included
     std::uint64_t last = 0;
-    std::map<std::uint64_t, std::uint64_t> samples;  // by offset or address
-    std::uint64_t total = 0;
+    std::map<std::uint64_t, Sum> samples;  // by offset or address
+    Sum total;
 };
 
 struct AnnotatedLine {
     std::string address;  // empty: a source line
-    std::uint64_t samples = 0;
+    Sum self;
     double percent = 0;
     std::string text;
 };
 
-// The functions in the answer of the query `annotate` (query-engine/statistic/profile/annotate.h), most samples first.
+// The functions in the answer of the query `annotate` (query-engine/statistic/profile/annotate.h), the greatest first.
 [[nodiscard]] std::vector<AnnotatedFunction> functions_of(const Answer& answer);
 
 struct AnnotateTools {

@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <numeric>
 #include <sstream>
 
 #include "query-engine/symbol/elf_file.h"
@@ -50,12 +49,13 @@ struct OwnMain {
         function.start = offset(0);
         function.first = offset(0);
         function.last = offset(addresses.size() - 1);
-        function.samples = {{offset(0), 3}, {offset(1), 4}};
+        function.samples = {{offset(0), {3'000, 3}}, {offset(1), {5'000, 4}}};
         if (offset(1) - offset(0) > 1) {
-            function.samples[offset(0) + 1] = 1;
+            function.samples[offset(0) + 1] = {-1'000, 1};
         }
-        function.total = std::accumulate(function.samples.begin(), function.samples.end(), std::uint64_t{0},
-                                         [](std::uint64_t sum, const auto& place) { return sum + place.second; });
+        for (const auto& [place, sum] : function.samples) {
+            function.total += sum;
+        }
     }
 
     [[nodiscard]] std::uint64_t offset(std::size_t instruction) const {
@@ -84,14 +84,14 @@ TEST(Annotation, CountsTheSamplesOfEachInstruction) {
     ASSERT_TRUE(lines.ok()) << lines.error().message;
     EXPECT_TRUE(warnings.empty()) << warnings.front();
     ASSERT_EQ(lines->size(), own.addresses.size());
-    std::uint64_t sum = 0;
+    Sum sum;
     for (std::size_t i = 0; i < lines->size(); ++i) {
         EXPECT_EQ((*lines)[i].address, own.addresses[i]);
-        sum += (*lines)[i].samples;
+        sum += (*lines)[i].self;
     }
-    EXPECT_EQ((*lines)[1].samples, 4U);
-    EXPECT_EQ(sum, own.function.total) << "what lies within an instruction is the instruction's";
-    EXPECT_DOUBLE_EQ((*lines)[1].percent, 400.0 / static_cast<double>(own.function.total));
+    EXPECT_TRUE((*lines)[1].self == (Sum{5'000, 4}));
+    EXPECT_TRUE(sum == own.function.total) << "what lies within an instruction is the instruction's";
+    EXPECT_DOUBLE_EQ((*lines)[1].percent, 500'000.0 / static_cast<double>(own.function.total.amount));
     EXPECT_EQ((*lines)[0].text.substr(0, 4), own.instructions[0].substr(0, 4));
 }
 
@@ -106,7 +106,7 @@ void expect_addresses_alone(const AnnotatedFunction& function, const std::string
     auto place = function.samples.begin();
     for (const AnnotatedLine& line : *lines) {
         EXPECT_EQ(std::stoull(line.address, nullptr, 16), place->first);
-        EXPECT_EQ(line.samples, place->second);
+        EXPECT_TRUE(line.self == place->second);
         std::ostringstream text;
         text << function.symbol << "+0x" << std::hex << place->first - function.start;
         EXPECT_EQ(line.text, place->first == function.start ? function.symbol + "+0x0" : text.str());
@@ -149,12 +149,13 @@ TEST(Annotation, ObjdumpThatIsNotThereIsAnErrorWithTheWayOut) {
     EXPECT_NE(lines.error().message.find("--objdump"), std::string::npos);
 }
 
-// Rows of the query: image, build-id, symbol, first, last, offset, samples, whether it is a file's offset, start.
+// Rows of the query: image, build-id, symbol, first, last, offset, self, whether it is a file's offset, start, samples.
 std::vector<AnswerValue> row(const std::string& build_id, const std::string& symbol, std::uint64_t offset,
                              std::uint64_t samples) {
     return {AnswerValue{"/bin/a"},        AnswerValue{build_id},         AnswerValue{symbol},
             AnswerValue{offset & ~15ULL}, AnswerValue{offset | 15ULL},   AnswerValue{offset},
-            AnswerValue{samples},         AnswerValue{std::uint64_t{1}}, AnswerValue{std::uint64_t{0x100}}};
+            AnswerValue{samples},         AnswerValue{std::uint64_t{1}}, AnswerValue{std::uint64_t{0x100}},
+            AnswerValue{samples}};
 }
 
 TEST(Annotation, FunctionsOfEachBuildStandApartTheGreatestFirst) {
@@ -164,12 +165,12 @@ TEST(Annotation, FunctionsOfEachBuildStandApartTheGreatestFirst) {
     const auto functions = functions_of(answer);
     ASSERT_EQ(functions.size(), 3U);
     EXPECT_EQ(functions[0].build_id, "bb");
-    EXPECT_EQ(functions[0].total, 9U);
-    EXPECT_EQ(functions[1].total, 5U);
+    EXPECT_EQ(functions[0].total.amount, 9);
+    EXPECT_EQ(functions[1].total.rows, 5U);
     EXPECT_EQ(functions[1].first, 0x100U);
     EXPECT_EQ(functions[1].last, 0x11fU);
     EXPECT_EQ(functions[1].start, 0x100U);
-    EXPECT_EQ(functions[1].samples, (std::map<std::uint64_t, std::uint64_t>{{0x104, 2}, {0x118, 3}}));
+    EXPECT_TRUE((functions[1].samples == std::map<std::uint64_t, Sum>{{0x104, {2, 2}}, {0x118, {3, 3}}}));
     EXPECT_EQ(functions[2].symbol, "g");
 }
 

@@ -8,7 +8,7 @@
 #include "exporters/format/export_format.h"
 #include "exporters/report/report.h"
 #include "query-engine/select/selection_options.h"
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_filter.h"
 #include "query-engine/wire/query_client.h"
 #include "schemas/host/host_clock.h"

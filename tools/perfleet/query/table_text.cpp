@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "exporters/figure/heat_map_text.h"
+#include "exporters/report/amount_text.h"
 #include "exporters/report/report.h"
 #include "query-engine/statistic/number/histogram.h"
 
@@ -22,18 +25,41 @@ constexpr double kTextPercentMin = 1;           // of tree, unless --min-percent
 
 void limit_rows(OptionValues& values) { values.try_emplace("limit", kTextRowCountMax); }
 
-// Sums of times are in ms, as with `--off-cpu`.
+std::optional<double> number_in(const AnswerValue& value) {
+    const auto* const positive = std::get_if<std::uint64_t>(&value);
+    const auto* const any = std::get_if<std::int64_t>(&value);
+    return positive != nullptr ? std::optional{static_cast<double>(*positive)}
+           : any != nullptr    ? std::optional{static_cast<double>(*any)}
+                               : std::nullopt;
+}
+
+// Drops the columns of numbers of samples beside amounts; these are in a scale that people read.
 std::string profile_text(Answer answer, const OptionValues&, const Screen& screen) {
-    constexpr double kNsPerMs = 1e6;
-    for (std::size_t i = 0; i < answer.columns.size(); ++i) {
-        if (answer.columns[i].unit != "ns") {
-            continue;
-        }
-        answer.columns[i].unit = "ms";
-        for (std::vector<AnswerValue>& row : answer.rows) {
-            if (const auto* const ns = std::get_if<std::uint64_t>(&row[i])) {
-                row[i] = static_cast<double>(*ns) / kNsPerMs;
+    for (std::size_t i = answer.columns.size(); i-- > 0;) {
+        if (answer.columns[i].name.ends_with("_samples")) {
+            answer.columns.erase(answer.columns.begin() + static_cast<std::ptrdiff_t>(i));
+            for (std::vector<AnswerValue>& row : answer.rows) {
+                row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));
             }
+        }
+    }
+    const std::string unit = answer.measure ? answer.measure->unit : "";
+    double greatest = 0;
+    const auto for_each_amount = [&](const auto& visit) {
+        for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+            for (std::vector<AnswerValue>& row : answer.rows) {
+                if (const auto amount = number_in(row[i]); amount && !unit.empty() && answer.columns[i].unit == unit) {
+                    visit(row[i], *amount);
+                }
+            }
+        }
+    };
+    for_each_amount([&](const AnswerValue&, double amount) { greatest = std::max(greatest, std::abs(amount)); });
+    const AmountScale scale = amount_scale(unit, greatest);
+    if (scale.is_scaled()) {
+        for_each_amount([&](AnswerValue& value, double amount) { value = amount / scale.worth; });
+        for (AnswerColumn& column : answer.columns) {
+            column.unit = column.unit == unit ? scale.unit : column.unit;
         }
     }
     return format_report(answer, ReportFormat::kText, screen);

@@ -220,10 +220,10 @@ TEST_F(PprofImport, KeepsInlinedFunctionsAndPlacesWithoutFunctions) {
     EXPECT_EQ(done->sample_count, 4U);
     EXPECT_EQ(done->warnings, std::vector<std::string>{});
     const Counts counts = counts_of(*store_, "cpu");
-    const Counts expected{{"worker server operator new(unsigned long)", {3, 3}},
-                          {"worker server handle", {0, 3}},
-                          {"worker server [server]", {0, 3}},
-                          {"server [unknown] handle", {1, 1}}};
+    const Counts expected{{"worker server operator new(unsigned long)", {31, 31}},
+                          {"worker server handle", {0, 31}},
+                          {"worker server [server]", {0, 31}},
+                          {"server [unknown] handle", {10, 10}}};
     EXPECT_EQ(counts, expected);
 }
 

@@ -1,4 +1,6 @@
-#include "query-engine/statistic/session/event_choice.h"
+#include "query-engine/statistic/session/measure.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +10,8 @@
 
 #include "query-engine/scan/session_ledger.h"
 #include "query-engine/statistic/session/coverage.h"
+#include "schemas/perf/perf_event.h"
+#include "schemas/perf/recorded_attr.h"
 #include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/off_cpu.h"
 
@@ -15,6 +19,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kSessionsNamedMax = 3;
+constexpr const char* kEventUnit = "events";  // of amounts that have no other
 
 bool is_profile(const ScannedSession& session, Series series) {
     const auto is_stack = [](Series one) { return one.kind == Kind::kStack; };
@@ -32,18 +37,10 @@ std::string join(const std::set<std::string>& names) {
     return text;
 }
 
-// Unit and sampling of the event that `choice` names.
-void describe(const Scan& scan, EventChoice& choice) {
-    for (const ScannedSession& session : scan.sessions()) {
-        for (const EventRecord& event : session.record.events) {
-            if (event.name != choice.name) {
-                continue;
-            }
-            choice.unit = choice.unit.empty() ? event.unit : std::min(choice.unit, event.unit);
-            choice.is_sampled |= event.kind == Kind::kSample && !off_cpu::is_event(event.name) &&
-                                 (event.is_frequency || event.period != 1);
-        }
-    }
+// In frequency mode the kernel chooses the period of each sample; a recording may have left it out.
+bool has_unknown_periods(const EventRecord& event) {
+    return event.is_frequency && !event.attr.empty() &&
+           (perf::attr_field(event.attr, perf::attr_offset::kSampleType) & perf::sample_type::kPeriod) == 0;
 }
 
 }  // namespace
@@ -70,7 +67,49 @@ Result<Done> check_event(const Scan& scan) {
                                         (known.empty() ? "no events" : join(known))};
 }
 
-Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
+std::string Measure::part_name(std::size_t part) const {
+    return parts[part] == off_cpu::kRunnable ? "runnable" : parts[part] == off_cpu::kBlocked ? "blocked" : parts[part];
+}
+
+Measure measure_of(const Scan& scan, std::string event_name) {
+    Measure measure;
+    measure.event = std::move(event_name);
+    measure.parts.push_back(measure.event);
+    if (scan.selection().is_off_cpu && measure.event == off_cpu::kBlocked) {
+        measure.parts.emplace_back(off_cpu::kRunnable);
+    }
+    std::string unit;
+    for (const ScannedSession& session : scan.sessions()) {
+        for (const EventRecord& event : session.record.events) {
+            if (event.name != measure.event) {
+                continue;
+            }
+            // Units of tracepoints are of the value that an entry has.
+            const std::string own = event.kind == Kind::kSample && !event.unit.empty() ? event.unit : kEventUnit;
+            unit = unit.empty() ? own : std::min(unit, own);
+            measure.is_sampled |= event.kind == Kind::kSample && !off_cpu::is_event(event.name) &&
+                                  (event.is_frequency || event.period != 1);
+            if (has_unknown_periods(event) && !scan.selection().counts_rows) {
+                measure.unknown = "amounts of " + measure.event +
+                                  " aren't known: it was recorded with a frequency (-F) and without periods; samples "
+                                  "are counted";
+            }
+        }
+    }
+    measure.is_amount = !scan.selection().counts_rows && measure.unknown.empty();
+    measure.unit = measure.is_amount ? unit : kRowUnit;
+    return measure;
+}
+
+void NegativeAmounts::warn(const std::string& unit, std::vector<std::string>& warnings) const {
+    if (count_ != 0) {
+        warnings.push_back(std::to_string(count_) + " call chains with negative amounts, " +
+                           fmt::format("{:.0f}", static_cast<double>(magnitudes_)) + " " + unit +
+                           " together, can't be shown in this format and are left out");
+    }
+}
+
+Result<std::optional<Measure>> choose_measure(const Scan& scan) {
     PERFLEET_TRY(check_event(scan));
     std::set<std::pair<EventNumber, std::string>> with_rows;
     for (const ScannedSession& session : scan.sessions()) {
@@ -89,44 +128,48 @@ Result<std::optional<EventChoice>> choose_event(const Scan& scan) {
             }
         }
     }
-    EventChoice choice;
+    std::string chosen;
     if (const std::optional<std::string>& wanted = scan.selection().event) {
         std::vector<std::string> left_out;
         const bool has_rows =
             std::any_of(with_rows.begin(), with_rows.end(), [&](const auto& event) { return event.second == *wanted; });
         // Threads that never blocked may still have waited for a CPU.
-        const bool is_split = *wanted == off_cpu::kBlocked && !scan.sessions().empty();
+        const bool is_split = scan.selection().is_off_cpu && !scan.sessions().empty();
         if (!has_rows && !is_split && event_ledger(scan, *wanted, left_out).produced == 0) {
-            return std::optional<EventChoice>{};
+            return std::optional<Measure>{};
         }
-        choice.name = *wanted;
+        chosen = *wanted;
     } else if (!with_rows.empty()) {
-        choice.name = with_rows.begin()->second;
+        chosen = with_rows.begin()->second;
     } else {
-        return std::optional<EventChoice>{};
+        return std::optional<Measure>{};
     }
+    Measure measure = measure_of(scan, std::move(chosen));
     std::set<std::string> others;
     for (const auto& [number, name] : with_rows) {
-        if (name != choice.name) {
+        if (std::find(measure.parts.begin(), measure.parts.end(), name) == measure.parts.end()) {
             others.insert(name);
         }
     }
-    choice.others.assign(others.begin(), others.end());
-    describe(scan, choice);
-    return std::optional<EventChoice>{std::move(choice)};
+    measure.others.assign(others.begin(), others.end());
+    return std::optional{std::move(measure)};
 }
 
-Result<std::vector<EventChoice>> choose_events(const Scan& scan) {
-    auto first = PERFLEET_TRY(choose_event(scan));
-    std::vector<EventChoice> events;
+Result<std::vector<Measure>> choose_measures(const Scan& scan) {
+    auto first = PERFLEET_TRY(choose_measure(scan));
+    std::vector<Measure> measures;
     if (first.has_value()) {
-        events.push_back(*first);
+        measures.push_back(*first);
         for (const std::string& name : scan.selection().event ? std::vector<std::string>{} : first->others) {
-            events.emplace_back().name = name;
-            describe(scan, events.back());
+            measures.push_back(measure_of(scan, name));
         }
     }
-    return events;
+    return measures;
+}
+
+AnswerMeasure answer_measure(const Measure& measure, const RowTotal& total) {
+    return {measure.event, measure.is_amount ? "amount" : kRowUnit, measure.unit, total.sum.amount, total.sum.rows,
+            measure.others};
 }
 
 std::vector<Series> event_series(const ScannedSession& session, const std::string& event) {
@@ -166,16 +209,16 @@ Ledger event_ledger(const Scan& scan, const std::string& event, std::vector<std:
     return sum;
 }
 
-void warn_of_other_events(const Scan& scan, const EventChoice& choice, std::vector<std::string>& warnings) {
-    if (scan.selection().event || choice.others.empty()) {
+void warn_of_other_events(const Scan& scan, const Measure& measure, std::vector<std::string>& warnings) {
+    if (scan.selection().event || measure.others.empty()) {
         return;
     }
     constexpr std::size_t kNamedMax = 8;
-    const std::size_t named = std::min(choice.others.size(), kNamedMax);
-    warnings.push_back(
-        "this is event " + choice.name + "; also recorded (choose with --event): " +
-        join({choice.others.begin(), choice.others.begin() + static_cast<std::ptrdiff_t>(named)}) +
-        (named < choice.others.size() ? " and " + std::to_string(choice.others.size() - named) + " more" : ""));
+    const std::vector<std::string>& others = measure.others;
+    const std::size_t named = std::min(others.size(), kNamedMax);
+    warnings.push_back("this is event " + measure.event + "; also recorded (choose with --event): " +
+                       join({others.begin(), others.begin() + static_cast<std::ptrdiff_t>(named)}) +
+                       (named < others.size() ? " and " + std::to_string(others.size() - named) + " more" : ""));
 }
 
 void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings) {
@@ -200,31 +243,40 @@ void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings)
                        " no clean end: still running, or stopped uncleanly and its last rows are unknown");
 }
 
-void warn_of_no_samples(const EventChoice& choice, bool has_samples, std::vector<std::string>& warnings) {
+void warn_of_no_samples(const Measure& measure, bool has_samples, std::vector<std::string>& warnings) {
     if (!has_samples) {
         warnings.push_back(
-            "no sample of event " + choice.name +
+            "no sample of event " + measure.event +
             " lies in the selection: check its times (perfleet sessions lists them) and filters (perfleet top without "
             "them lists commands, images and functions); the ledger is of whole batches");
     }
 }
 
-void warn_of_few_samples(const EventChoice& choice, std::uint64_t sample_count, std::vector<std::string>& warnings) {
-    if (!choice.is_sampled || sample_count == 0 || sample_count >= kFewSamples) {
+void warn_of_few_samples(const Measure& measure, const RowTotal& total, std::vector<std::string>& warnings) {
+    const double effective = total.effective_rows();
+    const auto worth = static_cast<std::uint64_t>(std::llround(effective));
+    if (!measure.is_sampled || worth == 0 || effective >= kFewSamples) {
         return;
     }
     // Two standard errors of a share of one half, which is the least certain share.
-    const auto points = static_cast<int>(std::lround(100.0 / std::sqrt(static_cast<double>(sample_count))));
-    warnings.push_back(std::to_string(sample_count) + (sample_count == 1 ? " sample is" : " samples are") +
-                       " few: shares may be " + std::to_string(points) +
+    const auto points = static_cast<int>(std::lround(100.0 / std::sqrt(effective)));
+    const std::uint64_t rows = total.sum.rows;
+    warnings.push_back(std::to_string(rows) + (rows == 1 ? " sample is" : " samples are") + " few" +
+                       (worth == rows ? "" : " (their weights differ: worth " + std::to_string(worth) + ")") +
+                       ": shares may be " + std::to_string(points) +
                        " percentage points off; sample for longer, or more often (-F)");
 }
 
-void finish_profile(const Scan& scan, const EventChoice& choice, const Symbolizer& symbolizer, Ledger& ledger,
-                    std::vector<std::string>& warnings) {
-    ledger = event_ledger(scan, choice.name, warnings);
-    warn_of_few_samples(choice, ledger.stored, warnings);
-    warn_of_other_events(scan, choice, warnings);
+void finish_profile(const Scan& scan, const Measure& measure, const RowTotal& total, const Symbolizer& symbolizer,
+                    Ledger& ledger, std::vector<std::string>& warnings) {
+    for (const std::string& part : measure.parts) {
+        ledger.add(event_ledger(scan, part, warnings));
+    }
+    if (!measure.unknown.empty()) {
+        warnings.push_back(measure.unknown);
+    }
+    warn_of_few_samples(measure, total, warnings);
+    warn_of_other_events(scan, measure, warnings);
     warn_of_open_sessions(scan, warnings);
     warn_of_uncovered_time(scan, warnings);
     for (std::string& warning : symbolizer.warnings()) {

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Every view and export of a selection adds up to its measure: amounts in one unit, samples beside them.
+
+measure_in_views.py BIN_DIR: records and imports with the real programs, perf among them, below a temporary folder; exit
+status 1 when a total differs. Formats are read by what they are, not by perfleet.
+"""
+import base64
+import collections
+import gzip
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+FAULTS = r"""
+#include <stdlib.h>
+#include <string.h>
+static __attribute__((noinline)) void many(char *p, size_t n) { memset(p, 1, n); }
+static __attribute__((noinline)) void few(char *p, size_t n) { for (size_t i = 0; i < n; i += 4096) p[i] = 1; }
+int main(void) {
+    for (int round = 0; round < 20; ++round) {
+        char *p = malloc(64 << 20);
+        many(p, 64 << 20);
+        free(p);
+        p = malloc(1 << 20);
+        few(p, 1 << 20);
+        free(p);
+    }
+    return 0;
+}
+"""
+
+
+def varint(value):
+    value &= (1 << 64) - 1
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7f | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def field(number, value):
+    return varint(number << 3 | 2) + varint(len(value)) + value if isinstance(value, bytes) else varint(number << 3) + varint(value)
+
+
+def fields(message):
+    """(number, value) of a protobuf message; values are integers or bytes."""
+    at = 0
+
+    def read():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        key = read()
+        if key & 7 == 0:
+            yield key >> 3, read()
+        else:
+            assert key & 7 == 2, key
+            size = read()
+            yield key >> 3, message[at:at + size]
+            at += size
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+def packed(value):
+    if isinstance(value, int):
+        return [signed(value)]
+    return [signed(one) for _, one in fields(b"".join(b"\x08" + part for part in split_varints(value)))]
+
+
+def split_varints(data):
+    start = 0
+    for at, byte in enumerate(data):
+        if byte < 0x80:
+            yield data[start:at + 1]
+            start = at + 1
+
+
+def heap_profile(values):
+    """A profile of types objects/count and space/bytes with a function for each pair of values."""
+    texts = ["", "objects", "count", "space", "bytes"] + [f"function_{i}" for i in range(len(values))]
+    message = b"".join(field(1, field(1, kind) + field(2, unit)) for kind, unit in ((1, 2), (3, 4)))
+    for i, pair in enumerate(values):
+        message += field(2, field(1, i + 1) + field(2, b"".join(varint(value) for value in pair)))
+        message += field(4, field(1, i + 1) + field(4, field(1, i + 1)))
+        message += field(5, field(1, i + 1) + field(2, 5 + i))
+    return gzip.compress(message + b"".join(field(6, text.encode()) for text in texts))
+
+
+class Recording:
+    def __init__(self, bin_dir, name, source, options=(), has_negative=False):
+        self.bin, self.name, self.source, self.options = bin_dir, name, source, list(options)
+        self.has_negative = has_negative
+        self.faults = []
+
+    def run(self, *words):
+        done = subprocess.run([os.path.join(self.bin, "perfleet"), *words, *self.source, *self.options], capture_output=True)
+        if done.returncode != 0:
+            raise SystemExit(f"{self.name}: {words}: {done.returncode}: {done.stderr.decode()}")
+        self.errors = done.stderr.decode()
+        return done.stdout
+
+    def table(self, *words):
+        answer = json.loads(self.run(*words, "--format", "json"))
+        names = [column["name"] for column in answer["columns"]]
+        return answer, [dict(zip(names, row)) for row in answer["rows"]]
+
+    def export(self, name):
+        return self.run("export", "--to", name, "-o", "-")
+
+    def expect(self, view, found, wanted):
+        if found != wanted:
+            self.faults.append(f"{self.name}: {view}: {found}, not {wanted}")
+
+    def check(self):
+        answer, rows = self.table("top")
+        measure = answer["measure"]
+        total, samples, unit = measure["total"], measure["samples"], measure["unit"]
+        selves = [row["self"] for row in rows]
+        positive = sum(one for one in selves if one > 0)
+        self.expect("top", sum(selves), total)
+        self.expect("top's samples", sum(row["self_samples"] for row in rows), samples)
+        self.expect("top's unit", answer["columns"][3]["unit"], unit)
+        percents = sum(abs(row["self_percent"]) for row in rows)
+        self.expect("top's percentages", abs(percents - 100) < 1e-6 or total == 0, True)
+        for by in ("image", "command", "thread"):
+            self.expect(f"top --by {by}", sum(row["self"] for row in self.table("top", "--by", by)[1]), total)
+        csv = self.run("top", "--format", "csv").decode().split("\r\n")
+        self.expect("the unit of CSV", {csv[0].split(",")[-1], csv[1].split(",")[-1]}, {"unit", unit})
+        counted = self.table("top", "--measure", "samples")[0]["measure"]
+        self.expect("--measure samples", (counted["total"], counted["unit"], counted["name"]), (samples, "samples", "samples"))
+
+        _, branches = self.table("tree", "--min-percent", "0")
+        self.expect("tree", sum(row["total"] for row in branches if row["depth"] == 0), total)
+        self.expect("tree's own", sum(row["self"] for row in branches), total)
+        self.expect("inverted tree", sum(row["total"] for row in self.table("tree", "--inverted", "--min-percent", "0")[1]
+                                         if row["depth"] == 0), total)
+        hot = max(rows, key=lambda row: row["self"])
+        same = sum(row["self"] for row in rows if (row["symbol"], row["image"]) == (hot["symbol"], hot["image"]))
+        if hot["symbol"][0] != "[":
+            lines = self.table("annotate", hot["symbol"], "--image", hot["image"])[1]
+            self.expect("annotate", sum(row["self"] or 0 for row in lines), same)
+        below = max(rows, key=lambda row: row["children"])["symbol"]
+        callers = self.table("top", "--callers", below)[0]["measure"]
+        self.expect("callers", callers["total"], total)
+
+        folded = sum(int(line.rpartition(b" ")[2]) for line in self.export("folded").splitlines())
+        self.expect("folded", folded, positive)
+        self.expect("what folded stacks can't hold is reported", "negative amounts" in self.errors, self.has_negative)
+        page = self.export("html").decode()
+        data = json.loads(zlib.decompress(base64.b64decode(re.search(r'id="data"[^>]*>([^<]*)<', page).group(1))))
+        self.expect("flame graph", (sum(data["cells"]["value"]), data["unit"]), (positive, unit))
+        self.check_timed(measure, positive)
+        self.check_pprof(measure)
+
+    def check_timed(self, measure, positive):
+        unit = measure["unit"]
+        events = set(measure["event"].split()) | ({"runqueue-time"} if "--off-cpu" in self.options else set())
+        speedscope = json.loads(self.export("speedscope"))
+        profiles = [one for one in speedscope["profiles"] if one["name"].split()[0] in events]
+        sums = sum(weight for one in profiles for stack, weight in zip(one["samples"], one["weights"]) if stack)
+        self.expect("speedscope", sums, positive)
+        self.expect("speedscope's unit", {one["unit"] for one in profiles},
+                    {{"ns": "nanoseconds", "bytes": "bytes"}.get(unit, "none")})
+        firefox = json.loads(gzip.decompress(self.export("firefox")))
+        threads = [one["samples"] for one in firefox["threads"] if re.search(r"\(([^()]*)\)$", one["name"]).group(1) in events]
+        scale = 10 ** 6 if unit == "ns" else 1
+        self.expect("firefox", sum(round(weight * scale) for one in threads for weight in one["weight"]), measure["total"])
+        self.expect("firefox's unit", {one["weightType"] for one in threads},
+                    {{"ns": "tracing-ms", "bytes": "bytes"}.get(unit, "samples")})
+
+    def check_pprof(self, measure):
+        profile = list(fields(gzip.decompress(self.export("pprof"))))
+        texts = [value.decode() for number, value in profile if number == 6]
+        kinds = [dict(fields(value)) for number, value in profile if number == 1]
+        names = [(texts[kind.get(1, 0)], texts[kind.get(2, 0)]) for kind in kinds]
+        default = texts[dict(profile).get(14, 0)]
+        sums = [0] * len(kinds)
+        for number, value in profile:
+            if number == 2:
+                values = [one for part, held in fields(value) if part == 2 for one in packed(held)]
+                sums = [a + b for a, b in zip(sums, values)]
+        units = {"ns": "nanoseconds"}
+        wanted = units.get(measure["unit"], measure["unit"])
+        if "--off-cpu" in self.options:
+            self.expect("pprof", sum(sums), measure["total"])
+            return
+        at = [i for i, (name, unit) in enumerate(names) if name == default and unit == wanted]
+        self.expect("pprof's default type", len(at), 1)
+        if at:
+            self.expect("pprof", sums[at[0]], measure["total"])
+
+
+def perf_data_has_periods(recording, path):
+    """The periods of an export of perf.data are the amounts."""
+    total = recording.table("top")[0]["measure"]["total"]
+    recording.run("export", "--to", "perf.data", "-o", path, "--force")
+    text = subprocess.run(["perf", "script", "-F", "period", "-i", path], capture_output=True, text=True, check=True).stdout
+    recording.expect("perf.data", sum(int(word) for word in text.split()), total)
+
+
+def main():
+    bin_dir = sys.argv[1]
+    with tempfile.TemporaryDirectory(prefix="perfleet-measure-") as folder:
+        def path(name):
+            return os.path.join(folder, name)
+
+        def perfleet(*words):
+            subprocess.run([os.path.join(bin_dir, "perfleet"), *words], check=True, capture_output=True)
+
+        with open(path("faults.c"), "w", encoding="utf-8") as file:
+            file.write(FAULTS)
+        subprocess.run(["gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-o", path("faults"), path("faults.c")], check=True)
+        perfleet("record", "-q", "--data", path("clock"), "-e", "cpu-clock", "-F", "997", "-g", "--", path("faults"))
+        perfleet("record", "-q", "--data", path("skewed"), "-e", "page-faults", "-F", "99", "-g", "--", path("faults"))
+        perfleet("record", "-q", "--data", path("off"), "-e", "cpu-clock", "-g", "--off-cpu", "--", "sh", "-c",
+                 "sleep 0.2; echo; sleep 0.1")
+        subprocess.run(["perf", "record", "-q", "-e", "page-faults", "-c", "37", "-g", "-o", path("faults.data"), path("faults")],
+                       check=True, capture_output=True)
+        with open(path("heap.pb.gz"), "wb") as file:
+            file.write(heap_profile([(1, 8_000_000), (1_000, 2_000_000), (3, 100)]))
+        recordings = [
+            Recording(bin_dir, "clock", ["--data", path("clock")]),
+            Recording(bin_dir, "skewed periods", ["--data", path("skewed")]),
+            Recording(bin_dir, "off the CPU", ["--data", path("off")], ["--off-cpu"]),
+            Recording(bin_dir, "perf.data", ["-i", path("faults.data")]),
+            Recording(bin_dir, "heap", ["-i", path("heap.pb.gz")]),
+        ]
+        faults = []
+        for recording in recordings:
+            recording.check()
+            if recording.name in ("clock", "skewed periods", "perf.data"):
+                perf_data_has_periods(recording, path("again.data"))
+            faults += recording.faults
+            print(("wrong" if recording.faults else "right") + ": " + recording.name, flush=True)
+        print("\n".join(faults))
+        return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
