@@ -12,6 +12,7 @@
 #include "exporters/timeline/json_file.h"
 #include "exporters/timeline/timeline.h"
 #include "query-engine/service/export_format.h"
+#include "query-engine/statistic/session/measure.h"
 
 namespace perfleet {
 namespace {
@@ -65,6 +66,13 @@ public:
         }
         file_.raw("]}\n");
         return file_.finish();
+    }
+
+    // Of what the format can't hold.
+    void warn(std::vector<std::string>& warnings) const {
+        for (const auto& [unit, amounts] : amounts_) {
+            amounts.warn_of_rounding(unit, warnings);
+        }
     }
 
 private:
@@ -147,8 +155,10 @@ private:
         file_.text(has_time ? "tracing-ms" : has_bytes ? "bytes" : "samples").raw(",");
         list("stack", track.rows, [&](std::uint32_t number) { optional(stack_of(row(number).node)); });
         list("time", track.rows, [&](std::uint32_t number) { time(row(number).time_ns); });
-        list("weight", track.rows,
-             [&](std::uint32_t number) { file_.signed_decimal(row(number).amount, has_time ? 6 : 0); });
+        list("weight", track.rows, [&](std::uint32_t number) {
+            static_cast<void>(amounts_[event.unit].add(row(number).amount));  // also amounts below 0
+            file_.signed_decimal(row(number).amount, has_time ? 6 : 0);
+        });
         length(track.rows.size());
         file_.raw(",");
     }
@@ -238,6 +248,7 @@ private:
     const Timeline& timeline_;
     JsonFile file_;
     std::unordered_map<std::size_t, std::size_t> entry_of_row_;
+    std::map<std::string, ShownAmounts> amounts_;  // by unit
 
     // Of the current thread.
     Numbers frames_;  // of the timeline
@@ -250,8 +261,11 @@ private:
 
 Result<QueryEnd> write_firefox(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&, ExportSink& sink) {
     const auto timeline = PERFLEET_TRY(Timeline::read(input.scan, symbolizer));
-    PERFLEET_TRY(FirefoxFile{*timeline, sink}.write());
-    return timeline->outcome();
+    FirefoxFile file{*timeline, sink};
+    PERFLEET_TRY(file.write());
+    QueryEnd outcome = timeline->outcome();
+    file.warn(outcome.warnings);
+    return outcome;
 }
 
 }  // namespace

@@ -64,10 +64,10 @@ public:
     [[nodiscard]] const RowTotal& total() const { return total_; }
 
     // Lines of amounts above 0.
-    [[nodiscard]] std::string text(NegativeAmounts& negative) const {
+    [[nodiscard]] std::string text(ShownAmounts& amounts) const {
         std::string text;
         for (const auto& [line, sum] : lines_) {
-            if (negative.is_shown(sum.amount) && sum.amount != 0) {
+            if (amounts.add(sum.amount) && sum.amount != 0) {
                 text += line + ' ' + std::to_string(sum.amount) + '\n';
             }
         }
@@ -107,11 +107,11 @@ Result<QueryEnd> write_folded(const ExportInput& input, Symbolizer& symbolizer, 
     SourceExpansion expansion{symbolizer, scan.memory(), options};
     PERFLEET_TRY(
         expansion.visit(scan, *measure, {}, [&](const EpochStackCounts& epoch) { folding.add(*measure, epoch); }));
-    NegativeAmounts negative;
-    const std::string text = folding.text(negative);
+    ShownAmounts amounts;
+    const std::string text = folding.text(amounts);
     PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{text})));
     folding.names().add_hint(FrameNames::HintAt::kNoAddresses, outcome.warnings);
-    negative.warn(measure->unit, outcome.warnings);
+    amounts.warn_of_negative(measure->unit, outcome.warnings);
     finish_profile(scan, *measure, folding.total(), symbolizer, outcome.ledger, outcome.warnings);
     return outcome;
 }

@@ -74,7 +74,7 @@ void FlameGraphMaker::add(const Measure& measure, const EpochStackCounts& epoch,
             const std::uint32_t branch = callee(
                 node.caller == kEmptyStack ? command : node_branches_[node.caller.value], names_.number_of(node.node));
             node_branches_[node.node.value] = branch;
-            if (negative_.is_shown(node.self.amount) && node.self.amount != 0) {
+            if (amounts_.add(node.self.amount) && node.self.amount != 0) {
                 cells_.push_back({branch, first_slice + runner.slice, static_cast<std::uint64_t>(node.self.amount)});
             }
         }

@@ -67,7 +67,7 @@ public:
     // exceeded.
     void add(const Measure& measure, const EpochStackCounts& epoch, std::uint32_t first_slice);
     [[nodiscard]] const RowTotal& total() const { return total_; }
-    [[nodiscard]] const NegativeAmounts& negative() const { return negative_; }
+    [[nodiscard]] const ShownAmounts& amounts() const { return amounts_; }
 
     // Slices from `second_side` on belong to the other side of a comparison. Merging keeps the sides apart; the other
     // side's slices then begin at second_side / slices_merged, rounded up.
@@ -90,7 +90,7 @@ private:
     TextNumbers commands_;
     StackTotals totals_;
     RowTotal total_;
-    NegativeAmounts negative_;
+    ShownAmounts amounts_;
     std::vector<std::uint32_t> node_branches_;  // of the current runner
     std::vector<Branch> branches_;              // callers first; the first is the root
     CalleeTable numbers_;                       // by (caller, name)

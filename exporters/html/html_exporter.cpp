@@ -278,7 +278,8 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
                                 sink);
     }
     data.weight_of_one = maker.total().amount_of_effective_row();
-    maker.negative().warn(data.unit, data.warnings);
+    maker.amounts().warn_of_negative(data.unit, data.warnings);
+    maker.amounts().warn_of_rounding(data.unit, data.warnings);
     warn_of_graph(data.graph, data.warnings);
     if (!data.has_before) {  // else the comparison adds it
         maker.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,

@@ -64,8 +64,8 @@ public:
 
     // Of what the format can't hold.
     void warn(std::vector<std::string>& warnings) const {
-        for (const auto& [unit, negative] : negative_) {
-            negative.warn(unit, warnings);
+        for (const auto& [unit, amounts] : amounts_) {
+            amounts.warn_of_negative(unit, warnings);
         }
     }
 
@@ -182,7 +182,7 @@ private:
             sample.add_enum(perfetto::PerfSample::kMode, is_kernel ? perfetto::kModeKernel : perfetto::kModeUser);
         }
         // A count that never falls: amounts below 0 are left out.
-        const bool is_shown = negative_[timeline_.events()[row.event].unit].is_shown(row.amount);
+        const bool is_shown = amounts_[timeline_.events()[row.event].unit].add(row.amount);
         sample.add_uint64(perfetto::PerfSample::kCount,
                           samples.weights[cpu] += is_shown ? static_cast<std::uint64_t>(row.amount) : 0);
     }
@@ -326,8 +326,8 @@ private:
     std::unordered_map<std::uint32_t, std::uint32_t> thread_of_tid_;  // as last named
     std::unordered_set<std::uint32_t> tracks_;                        // by tid
     std::unordered_map<std::string, std::uint64_t> images_;
-    std::vector<Samples> samples_;                     // by event
-    std::map<std::string, NegativeAmounts> negative_;  // by unit
+    std::vector<Samples> samples_;                 // by event
+    std::map<std::string, ShownAmounts> amounts_;  // by unit
     std::vector<std::uint64_t> chain_;
 };
 

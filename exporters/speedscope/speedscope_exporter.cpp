@@ -52,8 +52,9 @@ public:
 
     // Of what the format can't hold.
     void warn(std::vector<std::string>& warnings) const {
-        for (const auto& [unit, negative] : negative_) {
-            negative.warn(unit, warnings);
+        for (const auto& [unit, amounts] : amounts_) {
+            amounts.warn_of_negative(unit, warnings);
+            amounts.warn_of_rounding(unit, warnings);
         }
     }
 
@@ -93,7 +94,7 @@ private:
         std::uint64_t end = 0;
         for (const std::uint32_t number : track.rows) {
             const TimelineRow& row = timeline_.rows()[number];
-            if (!negative_[event.unit].is_shown(row.amount)) {
+            if (!amounts_[event.unit].add(row.amount)) {
                 continue;
             }
             const auto weight = static_cast<std::uint64_t>(row.amount);
@@ -128,7 +129,7 @@ private:
     JsonFile file_;
     std::vector<Span> spans_;
     std::vector<std::uint32_t> chain_;
-    std::map<std::string, NegativeAmounts> negative_;  // by unit
+    std::map<std::string, ShownAmounts> amounts_;  // by unit
 };
 
 Result<QueryEnd> write_speedscope(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&,

@@ -101,11 +101,20 @@ Measure measure_of(const Scan& scan, std::string event_name) {
     return measure;
 }
 
-void NegativeAmounts::warn(const std::string& unit, std::vector<std::string>& warnings) const {
-    if (count_ != 0) {
-        warnings.push_back(std::to_string(count_) + " call chains with negative amounts, " +
-                           fmt::format("{:.0f}", static_cast<double>(magnitudes_)) + " " + unit +
-                           " together, can't be shown in this format and are left out");
+void ShownAmounts::warn_of_negative(const std::string& unit, std::vector<std::string>& warnings) const {
+    if (negative_count_ != 0) {
+        warnings.push_back(
+            fmt::format("{} negative amounts, {:.0f} {} together, can't be shown in this format and are left out",
+                        negative_count_, static_cast<double>(negative_), unit));
+    }
+}
+
+void ShownAmounts::warn_of_rounding(const std::string& unit, std::vector<std::string>& warnings) const {
+    constexpr Uint128 kExactInDoubles = Uint128{1} << 53U;
+    if (shown_ >= kExactInDoubles) {
+        warnings.push_back(
+            fmt::format("amounts add up to {:.3g} {}: programs that read this format round sums of 2^53 and more",
+                        static_cast<double>(shown_), unit));
     }
 }
 

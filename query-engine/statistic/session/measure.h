@@ -59,22 +59,24 @@ inline constexpr std::uint64_t kFewSamples = 100;
 // The measure of an event, without its `others`.
 [[nodiscard]] Measure measure_of(const Scan& scan, std::string event);
 
-// Amounts below 0 that a format can't show: they are left out, and a warning says so.
-class NegativeAmounts {
+// The amounts that a format shows, and what it can't hold: amounts below 0 are left out, and sums of 2^53 or more are
+// rounded where numbers are doubles. Warnings say so.
+class ShownAmounts {
 public:
-    // Whether the amount can be shown.
-    [[nodiscard]] bool is_shown(std::int64_t amount) {
-        if (amount < 0) {
-            ++count_;
-            magnitudes_ += WeightTotal::magnitude_of(static_cast<std::uint64_t>(amount));
-        }
+    // Adds an amount. Whether it can be shown.
+    [[nodiscard]] bool add(std::int64_t amount) {
+        const std::uint64_t magnitude = WeightTotal::magnitude_of(static_cast<std::uint64_t>(amount));
+        (amount < 0 ? negative_ : shown_) += magnitude;
+        negative_count_ += amount < 0 ? 1 : 0;
         return amount >= 0;
     }
-    void warn(const std::string& unit, std::vector<std::string>& warnings) const;
+    void warn_of_negative(const std::string& unit, std::vector<std::string>& warnings) const;
+    void warn_of_rounding(const std::string& unit, std::vector<std::string>& warnings) const;
 
 private:
-    std::uint64_t count_ = 0;
-    Uint128 magnitudes_ = 0;
+    std::uint64_t negative_count_ = 0;
+    Uint128 negative_ = 0;  // absolute
+    Uint128 shown_ = 0;
 };
 
 // What an answer says of its measure. `total`: of all rows of it.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -52,6 +53,64 @@ TEST(StackCounts, AreTheSameInArraysAndHashTables) {
             expected = expected.empty() ? rows : expected;
             EXPECT_EQ(rows, expected) << size_bytes << " bytes, " << threads << " threads";
         }
+    }
+}
+
+// Weights of a thread's samples, in two's complement.
+Result<RowTotal> total_of(const std::vector<std::uint64_t>& weights, std::uint32_t array_size_bytes = 1U << 20U) {
+    const std::unique_ptr<Store> store = make_memory_store();
+    const BucketNumber bucket{472'222};
+    const Partition partition = partition_of(TargetId{1}, bucket);
+    SampleBatch batch{TargetId{1}, SessionId{1, 2}, Seq{1}, EpochNumber{0}, bucket};
+    std::vector<std::uint64_t> times(weights.size());
+    std::iota(times.begin(), times.end(), 1);
+    batch.add({Kind::kSample, EventNumber{0}}, {{ColumnId::kTime, times}, {ColumnId::kWeight, weights}});
+    EXPECT_TRUE(store->define(partition, sample_session(TargetId{1}, SessionId{1, 2})).ok());
+    EXPECT_TRUE(store->put(partition, std::vector{batch.build()}).ok());
+    const Result<Scan> scan = Scan::open(*store, {});
+    EXPECT_TRUE(scan.ok());
+    StackCountOptions options;
+    options.array_size_bytes_max = array_size_bytes;
+    RowTotal total;
+    Sum sum;
+    PERFLEET_TRY(visit_stack_counts(*scan, measure_of(*scan, "cpu-clock"), options, [&](const EpochStackCounts& epoch) {
+        total += epoch.total;
+        for (const StackCount& count : epoch.counts) {
+            sum += count.sum;
+        }
+    }));
+    EXPECT_TRUE(total.sum == sum);
+    return total;
+}
+
+TEST(StackCounts, AmountsHaveASignAndAreExact) {
+    constexpr std::uint64_t kLarge = 1ULL << 62U;
+    for (const std::uint32_t array_size_bytes : {0U, 1U << 20U}) {
+        const auto total = total_of({5, static_cast<std::uint64_t>(-3), kLarge, 1, 0}, array_size_bytes);
+        ASSERT_TRUE(total.ok());
+        EXPECT_EQ(total->sum.amount, (std::int64_t{1} << 62) + 3);
+        EXPECT_EQ(total->sum.rows, 5U) << "rows of weight 0, too";
+        EXPECT_TRUE(total->weights.magnitudes == Uint128{kLarge} + 9);
+        const auto even = total_of({7, 7, 7}, array_size_bytes);
+        ASSERT_TRUE(even.ok());
+        EXPECT_EQ(even->sum.amount, 21);
+        EXPECT_DOUBLE_EQ(even->effective_rows(), 3);
+        EXPECT_DOUBLE_EQ(even->amount_of_effective_row(), 7);
+    }
+    const auto skewed = total_of({1, 1, 1, 97});
+    ASSERT_TRUE(skewed.ok());
+    EXPECT_DOUBLE_EQ(skewed->effective_rows(), 10'000.0 / 9'412);  // Kish's: (1 + 1 + 1 + 97)² ÷ (3 + 97²)
+}
+
+TEST(StackCounts, SumsBeyond63BitsAreRefused) {
+    constexpr std::uint64_t kLarge = 1ULL << 62U;
+    const std::vector<std::vector<std::uint64_t>> beyond{
+        {kLarge, kLarge}, {kLarge, std::uint64_t{0} - kLarge}, {std::uint64_t{1} << 63U, 1}};
+    for (const std::vector<std::uint64_t>& weights : beyond) {
+        const auto total = total_of(weights);
+        ASSERT_FALSE(total.ok());
+        EXPECT_EQ(total.error().code, ErrorCode::kTooLarge);
+        EXPECT_NE(total.error().message.find("--measure samples"), std::string::npos) << total.error().message;
     }
 }
 
