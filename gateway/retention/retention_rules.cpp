@@ -1,5 +1,5 @@
 #include "gateway/retention/retention_rules.h"
-#include "schemas/text/parse.h"
+#include "schemas/text/amount.h"
 #include "schemas/vocabulary/kinds.h"
 
 #include <algorithm>
@@ -18,12 +18,6 @@ constexpr std::string_view kSpaces = " \t\r";
 constexpr std::string_view kDefaultName = "default";
 constexpr std::uint64_t kSizeBytesMax = 1ULL << 60;
 
-constexpr std::array kAgeUnits{std::pair<char, std::int64_t>{'h', 3'600}, std::pair<char, std::int64_t>{'d', 86'400},
-                               std::pair<char, std::int64_t>{'w', 7 * 86'400}};
-constexpr std::array kSizeUnits{
-    std::pair<char, std::uint64_t>{'k', 1ULL << 10}, std::pair<char, std::uint64_t>{'m', 1ULL << 20},
-    std::pair<char, std::uint64_t>{'g', 1ULL << 30}, std::pair<char, std::uint64_t>{'t', 1ULL << 40}};
-
 // Kinds that a rule can name as an event; definitions and tasks follow all events, details their samples.
 constexpr auto kEventKinds = [] {
     constexpr auto kMeasured = kinds_with<&KindTraits::is_measured>();
@@ -32,20 +26,6 @@ constexpr auto kEventKinds = [] {
                  [](Kind kind) { return kind != Kind::kDetailedSample; });
     return kinds;
 }();
-
-// "30d" in seconds, "20g" in bytes, by these units; nothing for an unknown unit, no number, or more than `max`.
-template <class Integer, std::size_t kUnits>
-std::optional<Integer> amount_of(std::string_view word, const std::array<std::pair<char, Integer>, kUnits>& units,
-                                 Integer max) {
-    const char unit = word.empty() ? '\0' : static_cast<char>(std::tolower(static_cast<unsigned char>(word.back())));
-    const auto found = std::find_if(units.begin(), units.end(), [&](const auto& one) { return one.first == unit; });
-    if (found == units.end()) {
-        return std::nullopt;
-    }
-    const auto number = number_of<Integer>(word.substr(0, word.size() - 1));
-    return number && *number > 0 && *number <= max / found->second ? std::optional{*number * found->second}
-                                                                   : std::nullopt;
-}
 
 bool is_class_name(std::string_view name) {
     return !name.empty() && name.size() <= RetentionClass::kNameSizeBytesMax &&
@@ -167,11 +147,11 @@ private:
             return word().empty() ? Result<Done>{Done{}} : error("nothing stands behind `keep forever`");
         }
         for (; !amount.empty(); amount = word()) {
-            const auto age_s = amount_of(amount, kAgeUnits, RetentionPolicy::kAgeMaxS);
-            const auto size_bytes = amount_of(amount, kSizeUnits, kSizeBytesMax);
-            if (age_s && !policy.age_s) {
-                policy.age_s = age_s;
-            } else if (size_bytes && !policy.size_bytes) {
+            const std::uint64_t age_s = amount_of(amount, kAgeUnits, RetentionPolicy::kAgeMaxS).value_or(0);
+            const std::uint64_t size_bytes = amount_of(amount, kSizeUnits, kSizeBytesMax).value_or(0);
+            if (age_s != 0 && !policy.age_s) {
+                policy.age_s = static_cast<std::int64_t>(age_s);
+            } else if (size_bytes != 0 && !policy.size_bytes) {
                 policy.size_bytes = size_bytes;
             } else {
                 return error("\"" + std::string{amount} +

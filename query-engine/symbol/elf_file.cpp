@@ -72,6 +72,24 @@ std::string build_id_in_notes(Elf_Data* data) {
 
 }  // namespace
 
+std::optional<std::uint64_t> file_offset_of(const std::vector<ElfSegment>& segments, std::uint64_t address) {
+    for (const ElfSegment& segment : segments) {
+        if (address >= segment.address && address - segment.address < segment.size_bytes) {
+            return address - segment.address + segment.file_offset;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> address_of(const std::vector<ElfSegment>& segments, std::uint64_t file_offset) {
+    for (const ElfSegment& segment : segments) {
+        if (file_offset >= segment.file_offset && file_offset - segment.file_offset < segment.size_bytes) {
+            return file_offset - segment.file_offset + segment.address;
+        }
+    }
+    return std::nullopt;
+}
+
 ElfFile::ElfFile(std::unique_ptr<Handle> handle, std::string path)
     : handle_{std::move(handle)}, path_{std::move(path)} {}
 

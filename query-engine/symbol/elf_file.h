@@ -51,6 +51,12 @@ struct ElfSymbol {
     std::string_view name;  // lives as long as the file
 };
 
+// Of what the segments load: the offset in the file of an address, and the address of an offset in the file.
+[[nodiscard]] std::optional<std::uint64_t> file_offset_of(const std::vector<ElfSegment>& segments,
+                                                          std::uint64_t address);
+[[nodiscard]] std::optional<std::uint64_t> address_of(const std::vector<ElfSegment>& segments,
+                                                      std::uint64_t file_offset);
+
 class ElfFile {
 public:
     // Errors: kNotFound, kPermission, kIo (with the path); kInvalid for what is no ELF file.

@@ -42,15 +42,6 @@ bool is_mapping_symbol(std::uint16_t machine, std::string_view name) {
            std::strchr("adtx", name[1]) != nullptr && (name.size() == 2 || name[2] == '.');
 }
 
-std::optional<std::uint64_t> file_offset_of(const ElfFile& file, std::uint64_t address) {
-    for (const ElfSegment& segment : file.segments()) {
-        if (address >= segment.address && address - segment.address < segment.size_bytes) {
-            return address - segment.address + segment.file_offset;
-        }
-    }
-    return std::nullopt;
-}
-
 class Builder {
 public:
     Builder(const ElfFile& names, const ElfFile& running, bool is_rest)
@@ -108,7 +99,7 @@ private:
             if (file.machine() == EM_ARM && symbol.type == STT_FUNC) {
                 value &= ~std::uint64_t{1};  // the lowest bit marks Thumb code
             }
-            const auto offset = file_offset_of(running_file_, value);
+            const auto offset = file_offset_of(running_file_.segments(), value);
             const std::uint64_t start = offset ? *offset : value - (section->address - section->file_offset);
             if (!insert(start, start + symbol.size_bytes, symbol.binding, symbol.name)) {
                 break;
@@ -214,7 +205,7 @@ private:
                 }
                 // Located by address: in kept symbols the section has another file offset.
                 const std::uint64_t start =
-                    file_offset_of(running_file_, section.address + at).value_or(section.file_offset + at);
+                    file_offset_of(running_file_.segments(), section.address + at).value_or(section.file_offset + at);
                 const std::string_view name = plt_name(symbols[slot->symbol_index]);
                 if (name.size() > kImageNamesSizeBytesMax - names_size_bytes_) {
                     return;
@@ -229,7 +220,7 @@ private:
         const auto index = running_file_.find_section(".gopclntab");
         for (const GoFunction& function :
              index ? go_functions(running_file_.section_bytes(*index)) : std::vector<GoFunction>{}) {
-            const auto start = file_offset_of(running_file_, function.address);
+            const auto start = file_offset_of(running_file_.segments(), function.address);
             if (!start) {
                 continue;
             }

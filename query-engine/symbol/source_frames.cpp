@@ -60,7 +60,7 @@ public:
         const Image& opened = open(image);
         if (opened.lines != nullptr) {
             for (std::size_t i = 0; i < offsets.size(); ++i) {
-                if (const std::optional<std::uint64_t> address = address_of(opened, offsets[i])) {
+                if (const std::optional<std::uint64_t> address = address_of(opened.segments, offsets[i])) {
                     frames[i] = opened.lines->frames_at(*address);
                 }
             }
@@ -96,15 +96,6 @@ private:
         std::vector<ElfSegment> segments;   // of the file that ran
     };
     using FilePtr = std::unique_ptr<ElfFile>;
-
-    static std::optional<std::uint64_t> address_of(const Image& image, std::uint64_t offset) {
-        for (const ElfSegment& segment : image.segments) {
-            if (offset >= segment.file_offset && offset - segment.file_offset < segment.size_bytes) {
-                return segment.address + (offset - segment.file_offset);
-            }
-        }
-        return std::nullopt;
-    }
 
     std::shared_ptr<const KeptSources> read_sources(const ImageDefinition& image) {
         const auto content = store_->image(image.build_id);

@@ -7,7 +7,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kWordSizeMax = 64;  // longer words aren't typing errors
+constexpr std::size_t kWordSizeMax = 256;  // longer words aren't typing errors
 constexpr std::size_t kPrefixSizeMin = 3;
 constexpr std::size_t kSuggestionCountMax = 3;
 

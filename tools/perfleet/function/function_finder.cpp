@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -19,8 +18,11 @@
 #include "query-engine/symbol/go_functions.h"
 #include "query-engine/symbol/mini_debug_info.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/host/file_io.h"
+#include "schemas/host/suggestion.h"
 #include "schemas/text/parse.h"
 #include "target-collector/process/proc_reader.h"
+#include "target-collector/process/small_file.h"
 #include "target-collector/process/unwind/frame_entry.h"
 #include "tools/perfleet/function/function_code.h"
 
@@ -28,7 +30,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kNearNamesMax = 5;
-constexpr std::size_t kNearDistanceMax = 2;  // different characters
+constexpr std::size_t kNearDistanceMax = 2;  // edits
 constexpr std::size_t kCandidatesShownMax = 8;
 constexpr std::string_view kColdSuffix = ".cold";
 
@@ -41,21 +43,6 @@ struct Symbol {
 
 // "memcpy@@GLIBC_2.14" is "memcpy".
 std::string_view without_version(std::string_view name) { return name.substr(0, name.find('@', 1)); }
-
-std::size_t distance_between(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t i = 0; i <= b.size(); ++i) {
-        row[i] = i;
-    }
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i);
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
-        }
-    }
-    return row.back();
-}
 
 class FunctionFinder {
 public:
@@ -80,7 +67,7 @@ public:
                 symbol.size_bytes = frame->size_bytes;
             }
         }
-        const auto file_offset = file_offset_of(symbol.address);
+        const auto file_offset = file_offset_of(file_->segments(), symbol.address);
         if (!file_offset) {
             return Error{ErrorCode::kInvalid,
                          fmt::format("{}: {:#x} lies in no part of the file that is loaded", label(), symbol.address)};
@@ -146,18 +133,11 @@ private:
 
     void load_frames() {
         struct stat status {};
-        std::ifstream bytes{image_.path, std::ios::binary};
-        if (::stat(image_.path.c_str(), &status) != 0) {
-            return;
-        }
-        auto frames = read_elf_frames(
-            [&](std::uint64_t offset, std::span<std::byte> into) {
-                bytes.clear();
-                bytes.seekg(static_cast<std::streamoff>(offset));
-                bytes.read(reinterpret_cast<char*>(into.data()), static_cast<std::streamsize>(into.size()));
-                return bytes.gcount() == static_cast<std::streamsize>(into.size());
-            },
-            static_cast<std::uint64_t>(status.st_size));
+        const FileDescriptor file = open_regular_file(image_.path, status);
+        const auto read = [&](std::uint64_t offset, std::span<std::byte> into) {
+            return read_all_at(file.get(), offset, into) == into.size();
+        };
+        const auto frames = read_elf_frames(read, file ? static_cast<std::uint64_t>(status.st_size) : 0);
         if (!frames.ok()) {
             return;
         }
@@ -174,15 +154,6 @@ private:
         const auto found = std::find_if(frames_.begin(), frames_.end(),
                                         [&](const FrameFde& frame) { return frame.address == address; });
         return found == frames_.end() ? nullptr : &*found;
-    }
-
-    [[nodiscard]] std::optional<std::uint64_t> file_offset_of(std::uint64_t address) const {
-        for (const ElfSegment& segment : file_->segments()) {
-            if (address >= segment.address && address - segment.address < segment.size_bytes) {
-                return address - segment.address + segment.file_offset;
-            }
-        }
-        return std::nullopt;
     }
 
     // A stripped Go program still has the names that its runtime needs.
@@ -257,7 +228,7 @@ private:
             if (holds_it) {
                 near.emplace_back(kNearDistanceMax + 1 + length_gap, shown);
             } else if (length_gap <= kNearDistanceMax && name_.size() > kNearDistanceMax) {
-                if (const std::size_t distance = distance_between(shown, name_); distance <= kNearDistanceMax) {
+                if (const std::size_t distance = edit_distance(shown, name_); distance <= kNearDistanceMax) {
                     near.emplace_back(distance, shown);
                 }
             }
@@ -301,11 +272,8 @@ private:
             if (code < mapping.start || code >= mapping.end || mapping.inode != status.st_ino) {
                 continue;
             }
-            const std::uint64_t file_offset = code - mapping.start + mapping.file_offset;
-            for (const ElfSegment& segment : file_->segments()) {
-                if (file_offset >= segment.file_offset && file_offset - segment.file_offset < segment.size_bytes) {
-                    return file_offset - segment.file_offset + segment.address;
-                }
+            if (const auto address = address_of(file_->segments(), code - mapping.start + mapping.file_offset)) {
+                return *address;
             }
         }
         return unknown;
@@ -434,7 +402,7 @@ private:
         }
         found.traced.parts.clear();
         for (const CodeRange& part : parts) {
-            const auto file_offset = file_offset_of(part.first);
+            const auto file_offset = file_offset_of(file_->segments(), part.first);
             if (!file_offset) {
                 return unknown(fmt::format("its part at {:#x} isn't loaded", part.first));
             }

@@ -46,16 +46,6 @@ Result<std::unique_ptr<ElfFile>> open_file(const AnnotatedFunction& function, co
     return Error{why.code, why.message + "; only the addresses are shown that have samples"};
 }
 
-// Converts an offset in the file to the address of its loaded segment.
-std::uint64_t address_of(const ElfFile& file, std::uint64_t offset) {
-    for (const ElfSegment& segment : file.segments()) {
-        if (offset >= segment.file_offset && offset - segment.file_offset < segment.size_bytes) {
-            return segment.address + (offset - segment.file_offset);
-        }
-    }
-    return offset;
-}
-
 // Samples between two instructions belong to the first: disassembly begins at the function's start.
 std::vector<AnnotatedLine> lines_of(const AnnotatedFunction& function, const std::vector<DisassembledLine>& code,
                                     const std::map<std::uint64_t, Sum>& samples) {
@@ -142,7 +132,7 @@ Result<std::vector<AnnotatedLine>> annotate(const AnnotatedFunction& function, c
         warnings.push_back("no build-id of " + function.image + " was recorded: the file may be another build");
     }
     const auto address = [&](std::uint64_t place) {
-        return function.is_file_offset ? address_of(**file, place) : place;
+        return function.is_file_offset ? address_of((*file)->segments(), place).value_or(place) : place;
     };
     std::map<std::uint64_t, Sum> samples;
     for (const auto& [place, count] : function.samples) {

@@ -1,7 +1,8 @@
 // sessions name, rm, gc: changes to the sessions in a data folder.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -17,6 +18,7 @@
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/select/selection.h"
 #include "schemas/host/host_clock.h"
+#include "schemas/text/amount.h"
 #include "schemas/text/layout.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/engine/rocksdb/folder.h"
@@ -111,18 +113,10 @@ Result<std::vector<SessionContent>> contents_of(const StoreReader& store, const 
         content.last = std::max(content.last, session.record.came());  // an import of today counts as of today
         contents.push_back(std::move(content));
     }
-    std::sort(contents.begin(), contents.end(), [](const SessionContent& a, const SessionContent& b) {
-        const auto place = [](const SessionContent& content) {
-            return std::tuple{content.record.came(), content.record.start_point.utc_ns, content.name};
-        };
-        return place(a) < place(b);
+    std::ranges::sort(contents, {}, [](const SessionContent& content) {
+        return std::tuple{content.record.came(), content.record.start_point.utc_ns, content.name};
     });
     return contents;
-}
-
-Result<Done> add_size(const StoreReader& store, SessionContent& content) {
-    content.size_bytes = PERFLEET_TRY(store.session_size_bytes(content.name));
-    return Done{};
 }
 
 Answer table_of(const std::vector<SessionContent>& contents) {
@@ -193,7 +187,7 @@ Result<Done> remove_named(const SessionsOptions& options, const std::string& fol
         }
         contents = PERFLEET_TRY(contents_of(*reader, chosen));
         for (SessionContent& content : contents) {
-            PERFLEET_TRY(add_size(*reader, content));
+            content.size_bytes = PERFLEET_TRY(reader->session_size_bytes(content.name));
         }
     }
     PERFLEET_TRY(remove_all(folder, contents, options.is_forced));
@@ -213,32 +207,15 @@ struct KeepRules {
 
 // A size (500m, 10g, as multiples of 1024), or an age (12h, 30d, 8w).
 Result<Done> add_rule(const std::string& text, KeepRules& rules) {
-    struct Unit {
-        char letter;
-        std::uint64_t value;
-        bool is_age;
-    };
-    constexpr std::uint64_t kHourS = 3'600;
-    constexpr Unit kUnits[] = {{'k', 1ULL << 10, false},    {'m', 1ULL << 20, false}, {'g', 1ULL << 30, false},
-                               {'t', 1ULL << 40, false},    {'h', kHourS, true},      {'d', 24 * kHourS, true},
-                               {'w', 7 * 24 * kHourS, true}};
     constexpr std::uint64_t kSizeBytesMax = 1ULL << 62;
-    constexpr std::uint64_t kAgeSMax = 1'000ULL * 365 * 24 * kHourS / 10;
-    std::uint64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, status] = std::from_chars(text.data(), end, value);
-    if (status == std::errc{} && rest + 1 == end) {
-        for (const Unit& unit : kUnits) {
-            if ((*rest | 0x20) != unit.letter || value > (unit.is_age ? kAgeSMax : kSizeBytesMax) / unit.value) {
-                continue;
-            }
-            if (unit.is_age) {
-                rules.age_ns = static_cast<std::int64_t>(value * unit.value) * kNsPerSecond;
-            } else {
-                rules.size_bytes = value * unit.value;
-            }
-            return Done{};
-        }
+    constexpr std::uint64_t kAgeSMax = 100ULL * 365 * 24 * 3'600;
+    if (const auto size_bytes = amount_of(text, kSizeUnits, kSizeBytesMax)) {
+        rules.size_bytes = size_bytes;
+        return Done{};
+    }
+    if (const auto age_s = amount_of(text, kAgeUnits, kAgeSMax)) {
+        rules.age_ns = static_cast<std::int64_t>(*age_s) * kNsPerSecond;
+        return Done{};
     }
     return Error{ErrorCode::kUsage, "--keep " + text + ": takes a size (500m, 10g) or an age (12h, 30d, 8w)"};
 }
@@ -264,7 +241,7 @@ Result<std::vector<SessionContent>> choose_oldest(const SessionsOptions& options
         const bool is_too_old = rules.age_ns && content.last.value < now_ns - *rules.age_ns;
         const bool is_too_many = rules.count && contents.size() - i > *rules.count;
         if ((is_too_large || is_too_old || is_too_many) && (content.is_ended || !has_other_writer)) {
-            PERFLEET_TRY(add_size(*reader, content));
+            content.size_bytes = PERFLEET_TRY(reader->session_size_bytes(content.name));
             left_size_bytes -= std::min(left_size_bytes, content.size_bytes);
             chosen.push_back(std::move(content));
         }
@@ -287,16 +264,13 @@ Result<Done> collect_garbage(const SessionsOptions& options, const std::string& 
     PERFLEET_TRY(open_reader(options));
     const auto size_before = PERFLEET_TRY(size_of_store(folder));
     std::vector<SessionContent> removed;
-    Result<std::uint64_t> size_bytes = size_before;
+    std::uint64_t size_bytes = size_before;
     for (int round = 0; round < kRoundsMax; ++round) {
-        auto chosen = PERFLEET_TRY(choose_oldest(options, folder, rules, *size_bytes));
+        auto chosen = PERFLEET_TRY(choose_oldest(options, folder, rules, size_bytes));
         const bool is_done = chosen.empty() || options.is_dry_run;
         if (!is_done) {
             PERFLEET_TRY(remove_all(folder, chosen, false));
-            size_bytes = size_of_store(folder);
-            if (!size_bytes.ok()) {
-                return Error{size_bytes.error()};
-            }
+            size_bytes = PERFLEET_TRY(size_of_store(folder));
         }
         std::move(chosen.begin(), chosen.end(), std::back_inserter(removed));
         if (is_done) {
@@ -307,13 +281,10 @@ Result<Done> collect_garbage(const SessionsOptions& options, const std::string& 
         PERFLEET_TRY(print_answer(table_of(removed), options.output));
     }
     const std::string count = count_text(removed.size());
-    if (options.is_dry_run) {
-        print_note(count + " would be removed; the store takes " + std::to_string(*size_bytes) + " bytes");
-    } else {
-        print_note(count + " removed; the store took " + std::to_string(size_before) + " bytes, it takes " +
-                   std::to_string(*size_bytes) + " now");
-    }
-    if (!options.is_dry_run && rules.size_bytes && *size_bytes > *rules.size_bytes) {
+    print_note(options.is_dry_run ? fmt::format("{} would be removed; the store takes {} bytes", count, size_bytes)
+                                  : fmt::format("{} removed; the store took {} bytes, it takes {} now", count,
+                                                size_before, size_bytes));
+    if (!options.is_dry_run && rules.size_bytes && size_bytes > *rules.size_bytes) {
         print_warning(
             "that is more than --keep says: what is left is the last session, sessions that aren't ended, "
             "and what sessions share");
