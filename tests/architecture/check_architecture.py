@@ -36,7 +36,7 @@ HAVE_OPTIONS = ("query-engine/", "exporters/", "target-collector/linux/")
 # What programs that gateways and collectors are part of may include of them: folders and headers. The rest is theirs.
 OFFERED = {
     "gateway": "gateway.h admission control",
-    "target-collector": "linux message probe process records ring wire source/sel4/log_buffer.h"
+    "target-collector": "linux probe process relay ring wire/delivery.h"
                         " source/linux/bpf/function_tracer.h source/linux/image/debug_file.h"
                         " source/linux/event source/linux/opening/event_counts.h source/linux/probe_area.h source/linux/probe_reader.h",
 }
@@ -53,7 +53,7 @@ FOLDER_ORDER = {
     "schemas": "vocabulary host text columns perf sel4 wire peers zmtp zeromq",
     "daemon": "terminal log option metrics service start command-line",
     "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire metrics small source/sel4 bare-metal"
-                        " source/linux/bpf source/linux/image source/linux/event source/linux/opening source/linux spool linux/host linux/link linux/symbols linux"
+                        " source/linux/bpf source/linux/image source/linux/event source/linux/opening source/linux spool linux/host linux/link linux/symbols linux relay"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/boot"
                         " sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
     "storage": "limits number model clock key block dictionary summary select engine engine/rados engine/rocksdb read compact store verify copy",
@@ -62,7 +62,7 @@ FOLDER_ORDER = {
                     " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic service wire .",
     "exporters": "sink report figure profile rows script timeline * format",  # no format includes another
     "tools": "perfleet/shell perfleet/import/session perfleet/import/recording perfleet/import/perf-data"
-             " perfleet/import/pprof perfleet/import perfleet/query perfleet/relay perfleet/session perfleet/function perfleet/record perfleet/store perfleet",
+             " perfleet/import/pprof perfleet/import perfleet/query perfleet/session perfleet/function perfleet/record perfleet/store perfleet",
 }
 
 # What a unit test may include beyond its folder's rule: real neighbours instead of imitations.

@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "daemon/option/program_options.h"
-#include "daemon/start/descriptor_limit.h"
 #include "daemon/start/stop_signal.h"
 #include "exporters/report/report.h"
-#include "tools/perfleet/relay/relay.h"
+#include "schemas/host/descriptor_limit.h"
+#include "target-collector/relay/relay.h"
 #include "tools/perfleet/shell/invocation.h"
 
 namespace perfleet {

@@ -1,4 +1,4 @@
-#include "tools/perfleet/relay/descriptor_stream.h"
+#include "target-collector/relay/descriptor_stream.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

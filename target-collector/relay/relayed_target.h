@@ -19,9 +19,9 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/linux/link/gateway_link.h"
+#include "target-collector/relay/relay_counts.h"
 #include "target-collector/wire/byte_stream.h"
 #include "target-collector/wire/zmtp_driver.h"
-#include "tools/perfleet/relay/relay_counts.h"
 
 namespace perfleet {
 

@@ -13,7 +13,7 @@
 
 #include "schemas/vocabulary/error.h"
 #include "target-collector/linux/link/gateway_choice.h"
-#include "tools/perfleet/relay/relay_counts.h"
+#include "target-collector/relay/relay_counts.h"
 
 namespace perfleet {
 

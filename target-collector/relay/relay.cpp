@@ -1,4 +1,4 @@
-#include "tools/perfleet/relay/relay.h"
+#include "target-collector/relay/relay.h"
 
 #include <poll.h>
 
@@ -14,12 +14,13 @@
 #include <thread>
 #include <utility>
 
-#include "daemon/start/descriptor_limit.h"
+#include "schemas/host/descriptor_limit.h"
+#include "schemas/host/endpoint.h"
 #include "schemas/peers/key_file.h"
+#include "schemas/zmtp/listener.h"
 #include "target-collector/linux/link/gateway_link.h"
-#include "tools/perfleet/relay/descriptor_stream.h"
-#include "tools/perfleet/relay/listener.h"
-#include "tools/perfleet/relay/relayed_target.h"
+#include "target-collector/relay/descriptor_stream.h"
+#include "target-collector/relay/relayed_target.h"
 
 namespace perfleet {
 namespace {
@@ -39,6 +40,15 @@ bool has_hung_up(int socket) {
 
 // The listener stays readable after such a failure of accept(), and would be retried at once.
 bool is_shortage(int number) { return number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM; }
+
+// At an address of this machine alone, because targets show no key.
+Result<zmtp::Listener> listen_at(const std::string& endpoint) {
+    PERFLEET_TRY(check_endpoint("--listen", endpoint, EndpointReach::kThisMachine));
+    if (endpoint.starts_with("inproc://")) {
+        return Error{ErrorCode::kUsage, "--listen " + endpoint + ": targets come in over tcp:// or ipc://"};
+    }
+    return zmtp::Listener::open("--listen", endpoint);
+}
 
 // False: asked to stop.
 bool sleep(const std::stop_token& stop, std::chrono::milliseconds duration) {
@@ -64,7 +74,7 @@ struct Relay::State {
     RelayOptions options;
     std::vector<ConnectKeys> keys;
     RelayCounts counts;
-    std::vector<Listener> listeners;
+    std::vector<zmtp::Listener> listeners;
     std::vector<std::string> endpoints;
     std::vector<Line> lines;
     std::size_t targets_max = kTargetsMax;
@@ -162,7 +172,7 @@ struct Relay::State {
     }
 
     // False: there are no descriptors or no memory for connections now.
-    [[nodiscard]] bool take_in(const Listener& listener) {
+    [[nodiscard]] bool take_in(const zmtp::Listener& listener) {
         auto socket = listener.accept();
         if (socket.get() < 0) {
             const int number = errno;
@@ -206,7 +216,7 @@ Result<std::unique_ptr<Relay>> Relay::open(const RelayOptions& options) {
     // Reports errors of the endpoint or the keys at once.
     PERFLEET_TRY(state->connect());
     for (const std::string& endpoint : options.listen) {
-        auto listener = PERFLEET_TRY(Listener::bind(endpoint));
+        auto listener = PERFLEET_TRY(listen_at(endpoint));
         state->endpoints.push_back(listener.endpoint());
         state->listeners.push_back(std::move(listener));
     }
@@ -228,8 +238,8 @@ void Relay::run(int stop_descriptor) {
         state.start([&state, &line](const std::stop_token& stop) { state.relay_line(line, stop); });
     }
     std::vector<pollfd> items{{stop_descriptor, POLLIN, 0}};
-    for (const Listener& listener : state.listeners) {
-        items.push_back({listener.descriptor(), POLLIN, 0});
+    for (const zmtp::Listener& listener : state.listeners) {
+        items.push_back({listener.fd(), POLLIN, 0});
     }
     bool is_short = false;
     while (items.front().revents == 0) {

@@ -1,4 +1,4 @@
-#include "tools/perfleet/relay/relayed_target.h"
+#include "target-collector/relay/relayed_target.h"
 
 #include <chrono>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "daemon/start/descriptor_limit.h"
+#include "schemas/host/descriptor_limit.h"
 
 #include <sys/resource.h>
 
