@@ -1,7 +1,6 @@
 // completion: a script for a shell, generated from this program's options.
 #include "daemon/command-line/completion.h"
 
-#include <memory>
 #include <string>
 
 #include "daemon/command-line/description.h"
@@ -12,21 +11,18 @@
 namespace perfleet {
 
 void add_completion_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("completion", "Print completion of perfleet's arguments for a shell");
+    const auto print_script = [&app](const std::string& shell) {
+        return print_text(completion_script(describe_program(app), *shell_of_name(shell)));
+    };
+    const auto [command, shell] = add_command<std::string>(
+        app, invocation, "completion", "Print completion of perfleet's arguments for a shell", print_script);
     command->footer(
         "Packages install it. Without them:\n"
         "  perfleet completion bash > ~/.local/share/bash-completion/completions/perfleet\n"
         "  perfleet completion zsh > _perfleet    # in a folder of $fpath\n"
         "  perfleet completion fish > ~/.config/fish/completions/perfleet.fish\n"
         "For the other programs: perfleet-gateway --completion bash.");
-    const auto shell = std::make_shared<std::string>();
     add_options(*command, {{"shell SHELL", *shell, "The shell", is_one_of({"bash", "zsh", "fish"}), is_required}});
-    command->callback([&invocation, &app, shell] {
-        invocation.run = [&app, shell]() -> Result<int> {
-            PERFLEET_TRY(print_text(completion_script(describe_program(app), *shell_of_name(*shell))));
-            return 0;
-        };
-    });
 }
 
 }  // namespace perfleet

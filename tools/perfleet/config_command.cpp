@@ -1,19 +1,15 @@
 // config: the effective settings of each program that is installed beside this one.
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "daemon/option/program_options.h"
 #include "tools/perfleet/shell/invocation.h"
+#include "tools/perfleet/shell/run_program.h"
 
 namespace perfleet {
 namespace {
@@ -33,35 +29,13 @@ std::string service_file_of(const std::string& program) {
     return program != kPrograms.front() && std::filesystem::exists(file, error) ? file : "";
 }
 
-// Runs the program with this process's output; returns its exit status.
-Result<int> run_program(const std::string& path, const std::string& config_file, const char* option) {
-    std::vector<const char*> arguments{path.c_str()};
-    if (!config_file.empty()) {
-        arguments.insert(arguments.end(), {"--config", config_file.c_str()});
-    }
-    arguments.insert(arguments.end(), {option, nullptr});
-    std::vector<char*> words;
-    for (const char* argument : arguments) {
-        words.push_back(const_cast<char*>(argument));  // not changed
-    }
-    pid_t child = 0;
-    if (const int error = ::posix_spawn(&child, path.c_str(), nullptr, nullptr, words.data(), environ); error != 0) {
-        return error_from_errno(error, path);
-    }
-    int status = 0;
-    if (::waitpid(child, &status, 0) != child) {
-        return error_from_errno(errno, path);
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : kExitFailure;
-}
-
 // Shows or checks one program's settings: as started from a shell, and as its service starts it.
 Result<int> run_for(const std::string& path, const std::string& program, const ConfigOptions& options) {
     const std::string service_file = service_file_of(program);
     const char* const option = options.is_check ? "--check-config" : "--show-config";
     int worst = 0;
     if (!options.is_of_services || service_file.empty()) {
-        worst = PERFLEET_TRY(run_program(path, "", option));
+        worst = PERFLEET_TRY(run_program_here({path, option}));
     }
     if (service_file.empty()) {
         return worst;
@@ -70,11 +44,7 @@ Result<int> run_for(const std::string& path, const std::string& program, const C
         fmt::print("# Its service reads {} instead: perfleet config --service\n", service_file);
         return worst;
     }
-    Result<int> status = run_program(path, service_file, option);
-    if (status.ok()) {
-        *status = std::max(worst, *status);
-    }
-    return status;
+    return std::max(worst, PERFLEET_TRY(run_program_here({path, "--config", service_file, option})));
 }
 
 Result<int> run_config(const ConfigOptions& options) {
@@ -101,12 +71,12 @@ Result<int> run_config(const ConfigOptions& options) {
 }  // namespace
 
 void add_config_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("config", "Show the settings that hold, and where each is from");
+    const auto [command, options] = add_command<ConfigOptions>(
+        app, invocation, "config", "Show the settings that hold, and where each is from", run_config);
     command->footer(
         "Each line is a key of the program's config file, with its value, and behind it the\n"
         "file and line, the command line or the default that it is from. What a command line\n"
         "would change: perfleet-gateway --memory 2g --show-config.");
-    const auto options = std::make_shared<ConfigOptions>();
     add_options(*command,
                 {{"program PROGRAM", options->programs, "Of these programs; default: all that are installed",
                   is_one_of(kPrograms)},
@@ -114,7 +84,6 @@ void add_config_command(CLI::App& app, Invocation& invocation) {
                  {"--service", options->is_of_services,
                   "Of the daemons what their services read: /etc/perfleet/PROGRAM.toml, which a daemon that is started "
                   "by hand doesn't"}});
-    command->callback([&invocation, options] { invocation.run = [options] { return run_config(*options); }; });
 }
 
 }  // namespace perfleet

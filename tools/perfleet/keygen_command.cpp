@@ -59,9 +59,6 @@ Result<std::string> public_text_of(const KeygenOptions& options, const SecretKey
     Enrolment enrolment{options.name, target_id_of(options.name), public_key.value_or(PublicKey{}), {}};
     for (const std::string& label : options.labels) {
         const std::size_t equals = label.find('=');
-        if (equals == std::string::npos || equals == 0) {
-            return Error{ErrorCode::kUsage, "--label '" + label + "' is no label; write KEY=VALUE"};
-        }
         if (const std::string label_key = label.substr(0, equals); hello_limits::is_reserved_label(label_key)) {
             return Error{
                 ErrorCode::kUsage,
@@ -122,19 +119,13 @@ constexpr const char* kKeygenFooter =
 }  // namespace
 
 void add_keygen_command(CLI::App& app, Invocation& invocation) {
-    auto* const command = app.add_subcommand("keygen", "Make a key for a gateway, a target or a query client");
-    auto options = std::make_shared<KeygenOptions>();
-    add_options(*command, {{"name NAME", options->name, "Name of the target, and of the files", is_required},
-                           {"--label KEY=VALUE", options->labels, "A label of the target, several times for several",
-                            is_one_each},
-                           {"--out DIR", options->folder, "Folder of the two files", is_not_empty, shows_default}});
+    const auto [command, options] = add_command<KeygenOptions>(
+        app, invocation, "keygen", "Make a key for a gateway, a target or a query client", keygen);
+    add_options(*command,
+                {{"name NAME", options->name, "Name of the target, and of the files", is_required},
+                 {"--label KEY=VALUE", options->labels, "A label of the target, several times for several", is_label},
+                 {"--out DIR", options->folder, "Folder of the two files", is_not_empty, shows_default}});
     command->footer(kKeygenFooter);
-    command->callback([options, &invocation] {
-        invocation.run = [options]() -> Result<int> {
-            PERFLEET_TRY(keygen(*options));
-            return 0;
-        };
-    });
 }
 
 }  // namespace perfleet

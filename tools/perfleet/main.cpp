@@ -14,6 +14,8 @@
 
 #include "daemon/command-line/arguments.h"
 #include "daemon/start/program_start.h"
+#include "storage/engine/rocksdb/folder.h"
+#include "storage/store/open_engine.h"
 #include "target-collector/linux/symbols/confined_reader.h"
 #include "tools/perfleet/perf_commands.h"
 #include "tools/perfleet/shell/invocation.h"
@@ -23,6 +25,14 @@ constexpr unsigned kLibraryThreads = 1;  // looks up names; RocksDB starts more,
 
 namespace perfleet {
 namespace {
+
+// In the order of the help.
+constexpr AddCommands* kCommands[] = {
+    add_record_command,   add_stat_command,    add_table_commands, add_annotate_command, add_sessions_commands,
+    add_symbols_commands, add_diff_command,    add_bench_command,  add_compare_command,  add_flamegraph_command,
+    add_timeline_command, add_export_command,  add_import_command, add_keygen_command,   add_inspect_command,
+    add_relay_command,    add_control_command, add_copy_command,   add_backup_commands,  add_completion_command,
+    add_config_command};
 
 // The exit status: a failure if the output could not be written.
 int with_output_written(int status) {
@@ -85,6 +95,14 @@ Result<std::string> data_folder_of(const std::string& named) {
     return folder;
 }
 
+Result<std::string> writable_data_folder_of(const std::string& named, bool is_folder_only) {
+    auto folder = PERFLEET_TRY(data_folder_of(named));
+    if (auto made = is_folder_only || is_folder(folder) ? prepare_writer_folder(folder) : Done{}; !made.ok()) {
+        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
+    }
+    return folder;
+}
+
 OptionRow data_row(std::string& folder, const OptionRule& rule) {
     return {"--data DIR", folder, "data folder (default: where `perfleet record` writes)", is_not_empty, rule};
 }
@@ -103,27 +121,9 @@ int main(int argument_count, char** arguments) {
 
     perfleet::Invocation invocation;
     invocation.arguments.assign(arguments + 1, arguments + argument_count);
-    perfleet::add_record_command(app, invocation);
-    perfleet::add_stat_command(app, invocation);
-    perfleet::add_table_commands(app, invocation);
-    perfleet::add_annotate_command(app, invocation);
-    perfleet::add_sessions_commands(app, invocation);
-    perfleet::add_symbols_commands(app, invocation);
-    perfleet::add_diff_command(app, invocation);
-    perfleet::add_bench_command(app, invocation);
-    perfleet::add_compare_command(app, invocation);
-    perfleet::add_flamegraph_command(app, invocation);
-    perfleet::add_timeline_command(app, invocation);
-    perfleet::add_export_command(app, invocation);
-    perfleet::add_import_command(app, invocation);
-    perfleet::add_keygen_command(app, invocation);
-    perfleet::add_inspect_command(app, invocation);
-    perfleet::add_relay_command(app, invocation);
-    perfleet::add_control_command(app, invocation);
-    perfleet::add_copy_command(app, invocation);
-    perfleet::add_backup_commands(app, invocation);
-    perfleet::add_completion_command(app, invocation);
-    perfleet::add_config_command(app, invocation);
+    for (perfleet::AddCommands* const add : perfleet::kCommands) {
+        add(app, invocation);
+    }
     perfleet::add_perf_query_options(app);
 
     const std::string first = argument_count > 1 ? arguments[1] : "";

@@ -1,30 +1,26 @@
 // relay: speaks CURVE to a gateway for targets that can't.
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "daemon/option/program_options.h"
 #include "daemon/start/stop_signal.h"
-#include "exporters/report/report.h"
 #include "schemas/host/descriptor_limit.h"
 #include "target-collector/relay/relay.h"
 #include "tools/perfleet/shell/invocation.h"
+#include "tools/perfleet/shell/terminal.h"
 
 namespace perfleet {
 namespace {
 
 std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) {
-        text += (text.empty() ? "" : ",") + word;
-    }
-    return text.empty() ? "none" : text;
+    return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ","));
 }
 
-void say_of_relay(std::string_view text) { std::fprintf(stderr, "perfleet relay: %s\n", printable(text).c_str()); }
+void say_of_relay(std::string_view text) { print_note(text, "perfleet relay"); }
 
 Result<int> relay(RelayOptions options) {
     const auto signals = PERFLEET_TRY(StopSignal::catch_signals([] { std::_Exit(kExitFailure); }));
@@ -36,11 +32,11 @@ Result<int> relay(RelayOptions options) {
     std::fflush(stdout);
     relay->run(signals->fd());
     const RelayCounts& counts = relay->counts();
-    say_of_relay(std::to_string(counts.targets) + (counts.targets == 1 ? " target" : " targets") + " relayed, " +
-                 std::to_string(counts.targets_refused) + " turned away; " + std::to_string(counts.frames_to_gateway) +
-                 " messages to the gateway, " + std::to_string(counts.frames_to_targets) + " to targets, " +
-                 std::to_string(counts.frames_damaged) + " damaged, " + std::to_string(counts.frames_dropped) +
-                 " dropped");
+    say_of_relay(
+        fmt::format("{} {} relayed, {} turned away; {} messages to the gateway, {} to targets, {} damaged, {} dropped",
+                    counts.targets.load(), counts.targets == 1 ? "target" : "targets", counts.targets_refused.load(),
+                    counts.frames_to_gateway.load(), counts.frames_to_targets.load(), counts.frames_damaged.load(),
+                    counts.frames_dropped.load()));
     return 0;
 }
 
@@ -59,8 +55,8 @@ constexpr const char* kRelayFooter =
 }  // namespace
 
 void add_relay_command(CLI::App& app, Invocation& invocation) {
-    auto* const command = app.add_subcommand("relay", "Speak to a gateway with a key, for targets that can't");
-    auto options = std::make_shared<RelayOptions>();
+    const auto [command, options] = add_command<RelayOptions>(
+        app, invocation, "relay", "Speak to a gateway with a key, for targets that can't", relay);
     add_options(*command,
                 {{"--listen ENDPOINT", options->listen,
                   "Where targets come in: tcp://127.0.0.1:PORT (* for a free one), tcp://[::1]:PORT or ipc://PATH; "
@@ -73,7 +69,6 @@ void add_relay_command(CLI::App& app, Invocation& invocation) {
     add_options(*command, gateway_rows(*options));
     command->get_option("--gateway")->required();
     command->footer(kRelayFooter);
-    command->callback([options, &invocation] { invocation.run = [options] { return relay(*options); }; });
 }
 
 }  // namespace perfleet

@@ -36,8 +36,7 @@ struct TableOptions {
     std::optional<double> watch_s;
     std::string output;      // of a histogram: a figure beside the table
     bool is_forced = false;  // the figure may replace a file
-    FunctionOptions functions;
-    std::vector<std::string> own_command_line;
+    FunctionRunOptions functions;
 
     [[nodiscard]] bool has(const char* name) const { return query.values.contains(name); }
 };
@@ -109,8 +108,9 @@ Result<int> run(const QueryCommand& query, TableOptions& options) {
         add(options.query.values);
     }
     if (!options.functions.functions.empty()) {
-        return run_function_latency(options.functions, options.query, options.printing, options.watch_s,
-                                    options.own_command_line, [&] { return exit_status(show(query, options)); });
+        options.functions.watch_s = options.watch_s;
+        return run_function_latency(options.functions, options.query, options.printing,
+                                    [&] { return exit_status(show(query, options)); });
     }
     if (!options.watch_s) {
         return show(query, options);
@@ -162,9 +162,7 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
         }
         if (command->get_subcommands().empty()) {  // else the subcommand has set it
             invocation.run = [&invocation, &query, options] {
-                options->own_command_line = {"perfleet"};
-                options->own_command_line.insert(options->own_command_line.end(), invocation.arguments.begin(),
-                                                 invocation.arguments.end());
+                options->functions.own_command_line = invocation.command_line();
                 return run(query, *options);
             };
         }

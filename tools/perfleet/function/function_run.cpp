@@ -149,13 +149,13 @@ public:
     }
 
 private:
-    [[nodiscard]] bool follows_command() const { return options_.pids.empty() && !options_.all; }
+    [[nodiscard]] bool follows_command() const { return options_.pids.empty() && !options_.all_cpus; }
 
     Result<FunctionImages> images() const {
         if (!options_.pids.empty()) {
             return images_of_process(options_.pids.front());
         }
-        if (options_.all) {
+        if (options_.all_cpus) {
             return images_of_machine();
         }
         const auto path = find_command(options_.command.front());
@@ -177,11 +177,7 @@ private:
                 images_or_none = PERFLEET_TRY(images());
             }
             const auto image = PERFLEET_TRY(find_image(*images_or_none, name.image));
-            FunctionSearch search;
-            search.paths = options_.paths;
-            search.uses_uretprobes = options_.uses_uretprobes;
-            search.objdump = options_.objdump;
-            auto found = PERFLEET_TRY(find_function(image, name.function, search));
+            auto found = PERFLEET_TRY(find_function(image, name.function, options_));
             PERFLEET_TRY(warn_of_processes_without(image, found.traced.name));
             run_.names.push_back(found.traced.name);
             functions_.push_back(std::move(found.traced));

@@ -16,18 +16,16 @@
 
 namespace perfleet {
 
-struct FunctionRunOptions {
-    std::vector<std::string> functions;  // IMAGE:FUNCTION
-    std::vector<std::uint32_t> pids;     // traced processes; empty: the command, or with `all` the whole machine
-    bool all = false;
-    bool follows_children = false;  // of traced processes (function_tracer.h)
-    bool uses_uretprobes = false;   // FunctionSearch
-    std::string objdump = "objdump";
-    std::vector<std::string> command;           // to be started; with `pids` or `all` it only limits the time
+struct FunctionRunOptions : FunctionSearch {
+    std::vector<std::string> functions;  // IMAGE:FUNCTION; empty: nothing is measured
+    std::vector<std::uint32_t> pids;     // traced processes; empty: the command, or with `all_cpus` the whole machine
+    bool all_cpus = false;
+    bool follows_children = false;              // of traced processes (function_tracer.h)
+    bool counts_only = false;                   // in the kernel; nothing is stored
+    std::vector<std::string> command;           // to be started; with `pids` or `all_cpus` it only limits the time
     std::vector<std::string> own_command_line;  // stored in the session
-    SymbolPaths paths;
-    std::optional<double> watch_s;  // seconds between two calls of `show`
-    int stop_fd = -1;               // tracing ends when it is readable
+    std::optional<double> watch_s;              // seconds between two calls of `show`
+    int stop_fd = -1;                           // tracing ends when it is readable
 };
 
 struct FunctionRun {
@@ -47,8 +45,8 @@ struct FunctionName {
 };
 [[nodiscard]] Result<FunctionName> parse_function(const std::string& text);
 
-// Runs until the command ends, all traced processes end, or `stop_fd` is readable. `destination` null: stores nothing
-// and counts in the kernel only. Errors: kUsage, those of finding functions, of the tracer, of the command and of
+// Runs until the command ends, all traced processes end, or `stop_fd` is readable. `destination`: null with
+// `counts_only`. Errors: kUsage, those of finding functions, of the tracer, of the command and of
 // SessionWriter.
 [[nodiscard]] Result<FunctionRun> run_functions(const FunctionRunOptions& options, SessionDestination* destination,
                                                 const ShowFunctions& show);

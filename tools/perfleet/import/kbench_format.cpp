@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <ranges>
+#include <span>
 
 #include "tools/perfleet/import/exact_decimal.h"
 #include "tools/perfleet/import/number_table.h"
@@ -31,6 +33,14 @@ struct Parameters {
     std::optional<std::uint64_t> delta;
     std::optional<std::uint64_t> sample_size;
     std::optional<std::uint64_t> groups;
+
+    // N of a group, which counts from 0; nothing past 64 bits.
+    [[nodiscard]] std::optional<std::uint64_t> size_of(std::uint64_t group) const {
+        std::uint64_t size = 0;
+        const bool is_too_large =
+            __builtin_mul_overflow(*delta, group, &size) || __builtin_add_overflow(*initial, size, &size);
+        return is_too_large ? std::nullopt : std::optional{size};
+    }
 };
 
 // The beginning of a parameter's line, and the run's label that keeps the value.
@@ -54,32 +64,20 @@ constexpr std::string_view kDone = "Done!";
 constexpr std::uint64_t kGroupsMax = 4'096;
 constexpr std::uint64_t kValuesMax = 1U << 22;
 
-// N of each group; nothing if they exceed 64 bits.
-std::optional<std::vector<std::uint64_t>> sizes_of(std::uint64_t initial, std::uint64_t delta, std::size_t groups) {
-    std::vector<std::uint64_t> sizes{initial};
-    while (sizes.size() < groups) {
-        std::uint64_t next = 0;
-        if (__builtin_add_overflow(sizes.back(), delta, &next)) {
-            return std::nullopt;
-        }
-        sizes.push_back(next);
-    }
-    return sizes;
-}
-
-// Needs all parameters.
-ImportedRun run_of(const Parameters& parameters, const std::vector<std::vector<std::uint64_t>>& table,
-                   const ImportHints& hints) {
+// Needs all parameters. `value_of`: of a test and a group.
+template <class ValueOf>
+ImportedRun run_of(const Parameters& parameters, std::size_t test_count, const ImportHints& hints,
+                   const ValueOf& value_of) {
     ImportedRun run = new_run("kbench");
     for (const ParameterRule& rule : kParameters) {
         run.labels[rule.label] = std::to_string(*(parameters.*rule.value));
     }
     ImportedSeries& series = run.series.emplace_back(new_series(Kind::kLatency, hints, "accumulated-latency"));
-    for (std::size_t test = 0; test < table.size(); ++test) {
-        for (std::size_t group = 0; group < table[test].size(); ++group) {
-            series.rows.push_back(imported_row<Kind::kLatency>(
-                column<kTestSize>(*parameters.initial + group * *parameters.delta), column<kGroup>(group + 1),
-                column<kTest>(test + 1), column<kValue>(table[test][group])));
+    for (std::size_t test = 0; test < test_count; ++test) {
+        for (std::size_t group = 0; group < *parameters.groups; ++group) {
+            series.rows.push_back(imported_row<Kind::kLatency>(column<kTestSize>(*parameters.size_of(group)),
+                                                               column<kGroup>(group + 1), column<kTest>(test + 1),
+                                                               column<kValue>(value_of(test, group))));
         }
     }
     return run;
@@ -151,7 +149,7 @@ private:
         if (*parameters.groups == 0 || *parameters.groups > kGroupsMax) {
             return invalid(line, fmt::format("groups are 1 to {}", kGroupsMax));
         }
-        if (*parameters.initial == 0 || !sizes_of(*parameters.initial, *parameters.delta, *parameters.groups)) {
+        if (*parameters.initial == 0 || !parameters.size_of(*parameters.groups - 1)) {
             return invalid(line,
                            fmt::format("test sizes are 1 to 2^64 - 1: check \"{}\" and \"{}\"", kInitial, kDelta));
         }
@@ -181,7 +179,9 @@ private:
         if (!run_.is_in_table) {
             return;
         }
-        ImportedRun& run = runs_.emplace_back(run_of(run_.parameters, run_.table, hints_));
+        ImportedRun& run =
+            runs_.emplace_back(run_of(run_.parameters, run_.table.size(), hints_,
+                                      [&](std::size_t test, std::size_t group) { return run_.table[test][group]; }));
         const std::uint64_t announced = *run_.parameters.sample_size;
         const bool is_whole = run_.table.size() == announced && !run_.is_ragged;
         if (!is_done) {
@@ -217,21 +217,15 @@ std::optional<std::uint64_t> size_in_name(const std::string& name) {
 }
 
 // Whether values count up: 0, 1, 2, … or 1, 2, 3, …
-bool counts_tests(const std::vector<std::uint64_t>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        if (values[i] != values[0] + i) {
-            return false;
-        }
-    }
-    return values.size() >= 3 && values[0] <= 1;
+bool counts_up(const std::vector<std::uint64_t>& values) {
+    return !values.empty() && values[0] <= 1 &&
+           std::ranges::equal(values, std::views::iota(values[0], values[0] + values.size()));
 }
 
-std::string list_of(const std::vector<std::uint64_t>& sizes) {
-    std::string list;
-    for (std::size_t i = 0; i < sizes.size() && i < 8; ++i) {
-        list += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
-    }
-    return list + (sizes.size() > 8 ? ", …" : "");
+std::string list_of(std::span<const std::uint64_t> sizes) {
+    constexpr std::size_t kShown = 8;
+    return fmt::format("{}{}", fmt::join(sizes.first(std::min(sizes.size(), kShown)), ", "),
+                       sizes.size() > kShown ? ", …" : "");
 }
 
 // Scales all columns to the unit of the column with the most decimals.
@@ -257,21 +251,19 @@ Result<Done> share_unit(std::vector<NumberColumn>& columns) {
 }
 
 // Sizes in the table's head, as names or as a first row, must be those that the user gives.
-Result<Done> take_head(const std::vector<std::uint64_t>& sizes, NumberTable& read) {
+Result<Done> take_head(const Parameters& parameters, NumberTable& read) {
+    std::vector<std::uint64_t> sizes;
     std::vector<std::uint64_t> named;
     bool is_first_row = read.columns[0].values.size() > 1;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-        if (const auto size = size_in_name(read.columns[i].name)) {
+    for (const NumberColumn& column : read.columns) {
+        sizes.push_back(*parameters.size_of(sizes.size()));
+        if (const auto size = size_in_name(column.name)) {
             named.push_back(*size);
         }
-        is_first_row = is_first_row && read.columns[i].values[0] == sizes[i];
+        is_first_row = is_first_row && column.values[0] == sizes.back();
     }
     // Groups may also be numbered.
-    bool is_numbering = !named.empty() && named[0] <= 1;
-    for (std::size_t i = 0; i < named.size(); ++i) {
-        is_numbering = is_numbering && named[i] == named[0] + i;
-    }
-    if (named.size() == sizes.size() && named != sizes && !is_numbering) {
+    if (named.size() == sizes.size() && named != sizes && !counts_up(named)) {
         return invalid("the table's head says test sizes " + list_of(named) +
                        "; --initial-test-size and --delta make " + list_of(sizes));
     }
@@ -295,7 +287,8 @@ Result<std::vector<ImportedRun>> read_bare_table(std::string_view text, const Im
     // Messages about the head of tests and groups are made below.
     std::erase_if(read.warnings,
                   [](const std::string& warning) { return warning.find("looks like") != std::string::npos; });
-    if (read.columns.size() > 1 && counts_tests(read.columns[0].values)) {
+    constexpr std::size_t kTestsMin = 3;
+    if (read.columns.size() > 1 && read.columns[0].values.size() >= kTestsMin && counts_up(read.columns[0].values)) {
         read.columns.erase(read.columns.begin());
         read.warnings.emplace_back("the first column counts the tests: left out");
     }
@@ -314,23 +307,18 @@ Result<std::vector<ImportedRun>> read_bare_table(std::string_view text, const Im
         }
     }
     PERFLEET_TRY(share_unit(read.columns));
-    const auto sizes = sizes_of(*hints.initial_test_size, hints.test_size_delta, groups);
-    if (!sizes) {
+    Parameters parameters{hints.initial_test_size, hints.test_size_delta, {}, groups};
+    if (!parameters.size_of(groups - 1)) {
         return usage("--delta: test sizes are 1 to 2^64 - 1");
     }
-    PERFLEET_TRY(take_head(*sizes, read));
-    const std::size_t tests = read.columns[0].values.size();
-    std::vector<std::vector<std::uint64_t>> table(tests);
-    for (std::size_t test = 0; test < tests; ++test) {
-        for (const NumberColumn& column : read.columns) {
-            table[test].push_back(column.values[test]);
-        }
-    }
+    PERFLEET_TRY(take_head(parameters, read));
+    parameters.sample_size = read.columns[0].values.size();
     PERFLEET_TRY(name_unit(hints.unit, read.columns[0]));
     ImportHints named = hints;
     named.unit = stored_unit(read.columns[0].unit);
     std::vector<ImportedRun> runs{
-        run_of({hints.initial_test_size, hints.test_size_delta, tests, groups}, table, named)};
+        run_of(parameters, *parameters.sample_size, named,
+               [&](std::size_t test, std::size_t group) { return read.columns[group].values[test]; })};
     runs[0].warnings = std::move(read.warnings);
     return runs;
 }

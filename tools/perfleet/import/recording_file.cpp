@@ -56,11 +56,10 @@ Result<RecordingFile> open_recording_file(const std::string& path, const std::st
 
 Result<ImportedRecording> import_recording_file(RecordingFile file, const RecordingImport& options,
                                                 SessionDestination& destination) {
-    ProgressLine progress{"import"};
-    auto imported = file.format == kPprof
-                        ? import_pprof(file.files.file, options, destination)
-                        : import_perf_data(std::move(file.files), options, destination, progress.report());
-    progress.end();
+    auto imported = with_progress("import", [&](const ProgressReport& report) {
+        return file.format == kPprof ? import_pprof(file.files.file, options, destination)
+                                     : import_perf_data(std::move(file.files), options, destination, report);
+    });
     if (imported.ok()) {
         for (const std::string& warning : imported->warnings) {
             print_warning(file.path + ": " + printable(warning));

@@ -60,7 +60,7 @@ std::string text_of(const AnnotatedFunction& function, const std::vector<Annotat
     return text;
 }
 
-Result<int> run(AnnotateOptions& options) {
+Result<int> run_annotate(AnnotateOptions& options) {
     if (!options.symbol.empty()) {
         options.query.values["symbol"] = options.symbol;
     }
@@ -109,9 +109,9 @@ Result<int> run(AnnotateOptions& options) {
 
 void add_annotate_command(CLI::App& app, Invocation& invocation) {
     const QueryCommand& query = **find_query_command("annotate");
-    CLI::App* command = app.add_subcommand(query.name, query.summary);
+    const auto [command, options] =
+        add_command<AnnotateOptions>(app, invocation, query.name, query.summary, run_annotate);
     command->footer(query.footer);
-    const auto options = std::make_shared<AnnotateOptions>();
     add_options(*command,
                 {{"SYMBOL", options->symbol, "the function, as perfleet top names it (as --symbol)", is_not_empty},
                  {"--objdump PATH", options->objdump, "the objdump that disassembles (default: objdump)", is_not_empty},
@@ -122,7 +122,6 @@ void add_annotate_command(CLI::App& app, Invocation& invocation) {
     add_options(*command, output_rows(options->output));
     options->query.add_to(*command, query.selection());
     options->query.add_input_to(*command);
-    command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 
 }  // namespace perfleet

@@ -63,7 +63,7 @@ Result<Done> take_sides(DiffCommandOptions& options) {
     return Done{};
 }
 
-Result<int> run(DiffCommandOptions& options) {
+Result<int> run_diff(DiffCommandOptions& options) {
     if (options.fails_undecided && !options.query.values.contains("fail-if")) {
         return Error{ErrorCode::kUsage, "--fail-undecided: needs --fail-if"};
     }
@@ -86,15 +86,14 @@ OptionRow fail_undecided_row(bool& fails_undecided) {
 
 void add_diff_command(CLI::App& app, Invocation& invocation) {
     const QueryCommand& query = **find_query_command("diff");
-    CLI::App* command = app.add_subcommand(query.name, query.summary);
-    const auto options = std::make_shared<DiffCommandOptions>();
+    const auto [command, options] =
+        add_command<DiffCommandOptions>(app, invocation, query.name, query.summary, run_diff);
     add_options(*command, query.options, options->query.values);
     add_options(*command, {{"BEFORE SIDE", options->before, "--before without its name. Default: last~1"},
                            {"AFTER SIDE", options->after, "--after without its name. Default: last"},
                            fail_undecided_row(options->fails_undecided)});
     add_options(*command, output_rows(options->output));
     options->query.add_to(*command, query.selection());
-    command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 
 }  // namespace perfleet

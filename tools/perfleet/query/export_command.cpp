@@ -135,8 +135,8 @@ Result<int> run_export(ExportOptions& options) {
 }
 
 void add_export_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("export", "Write a file for other tools, or a flame graph for browsers");
-    const auto options = std::make_shared<ExportOptions>();
+    const auto [command, options] = add_command<ExportOptions>(
+        app, invocation, "export", "Write a file for other tools, or a flame graph for browsers", run_export);
     // --to is the format here, not another name of --until.
     std::vector<OptionSpec> selection{selection_options().begin(), selection_options().end()};
     for (OptionSpec& option : selection) {
@@ -161,19 +161,16 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
     add_options(*command, {{"--with-symbols", options->has_symbols,
                             "perf.data: also copy the programs and libraries with samples into FILE.debug, in the "
                             "layout of perf's build-id cache, so that perf has their symbols on other machines"}});
-    command->callback([&invocation, options] { invocation.run = [options] { return run_export(*options); }; });
 
     for (const ExportFormat& format : export_formats()) {
         if (format.is_command) {
-            CLI::App* own = app.add_subcommand(format.name, format.summary);
-            const auto own_options = std::make_shared<ExportOptions>();
+            const auto [own, own_options] =
+                add_command<ExportOptions>(app, invocation, format.name, format.summary, run_export);
             own_options->format = format.name;
             add_options(*own, format.options, own_options->query.values);
             own_options->query.add_to(*own, selection_options());
             own_options->query.add_input_to(*own);
             add_options(*own, {no_pager_row(own_options->has_no_pager)});
-            own->callback(
-                [&invocation, own_options] { invocation.run = [own_options] { return run_export(*own_options); }; });
         }
     }
 }

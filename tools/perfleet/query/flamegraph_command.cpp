@@ -53,7 +53,7 @@ Result<int> run_text(FlameGraphOptions& options) {
     return 0;
 }
 
-Result<int> run(FlameGraphOptions& options) {
+Result<int> run_flamegraph(FlameGraphOptions& options) {
     if (options.is_text) {
         return run_text(options);
     }
@@ -69,8 +69,8 @@ Result<int> run(FlameGraphOptions& options) {
 }  // namespace
 
 void add_flamegraph_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("flamegraph", "Draw a flame graph: a page for browsers, or text");
-    const auto options = std::make_shared<FlameGraphOptions>();
+    const auto [command, options] = add_command<FlameGraphOptions>(
+        app, invocation, "flamegraph", "Draw a flame graph: a page for browsers, or text", run_flamegraph);
     add_options(*command, {{"-o,--output FILE.html", options->page.output,
                             "the page to write: one file, which needs no network", is_not_empty},
                            force_row(options->page.is_forced),
@@ -80,7 +80,6 @@ void add_flamegraph_command(CLI::App& app, Invocation& invocation) {
     add_options(*command, find_export_format(kPageFormat)->options, options->page.query.values);
     options->page.query.add_to(*command, selection_options());
     options->page.query.add_input_to(*command);
-    command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 
 }  // namespace perfleet

@@ -14,11 +14,16 @@ namespace {
 
 constexpr const char* kTimelineFormat = "timeline";
 
+Result<int> run_timeline(ExportOptions& options) {
+    PERFLEET_TRY(choose_figure_format(options.output, options.query.values));
+    return run_export(options);
+}
+
 }  // namespace
 
 void add_timeline_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("timeline", "Draw what each CPU ran when: a page for browsers, SVG or PNG");
-    const auto options = std::make_shared<ExportOptions>();
+    const auto [command, options] = add_command<ExportOptions>(
+        app, invocation, "timeline", "Draw what each CPU ran when: a page for browsers, SVG or PNG", run_timeline);
     options->format = kTimelineFormat;
     add_options(*command, {{"-o,--output FILE.html|.svg|.png", options->output,
                             "the figure to write; the name's end says as what", is_not_empty, is_required},
@@ -26,12 +31,6 @@ void add_timeline_command(CLI::App& app, Invocation& invocation) {
     add_options(*command, find_export_format(kTimelineFormat)->options, options->query.values);
     options->query.add_to(*command, selection_options());
     options->query.add_input_to(*command);
-    command->callback([&invocation, options] {
-        invocation.run = [options]() -> Result<int> {
-            PERFLEET_TRY(choose_figure_format(options->output, options->query.values));
-            return run_export(*options);
-        };
-    });
 }
 
 }  // namespace perfleet

@@ -1,11 +1,11 @@
 // bench: runs the benchmarks of a program (probe/perfleet/bench.h), stores each run as a session with its parameters
 // and every latency, and shows the figures of `latency`.
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -17,8 +17,7 @@
 #include "daemon/option/program_options.h"
 #include "query-engine/statistic/command.h"
 #include "schemas/host/host_clock.h"
-#include "storage/engine/rocksdb/folder.h"
-#include "storage/store/open_engine.h"
+#include "schemas/text/parse.h"
 #include "target-collector/linux/command.h"
 #include "target-collector/linux/host/machine_state.h"
 #include "target-collector/probe/perfleet/bench.h"
@@ -51,11 +50,7 @@ struct BenchCommand : BenchOptions {
 // Empty if unknown, or below `min`.
 std::string load_text(double min) {
     double load = 0;
-    std::array<char, 32> text{};
-    if (::getloadavg(&load, 1) == 1 && load >= min) {
-        std::snprintf(text.data(), text.size(), "load average %.1f", load);
-    }
-    return text.data();
+    return ::getloadavg(&load, 1) == 1 && load >= min ? fmt::format("load average {:.1f}", load) : "";
 }
 
 // Machine settings that would distort the figures, as far as they are known.
@@ -192,11 +187,10 @@ Result<Done> check_bench(const BenchOptions& options, std::size_t thread_count) 
 }
 
 Result<int> run_bench(const BenchCommand& options) {
-    const auto folder = PERFLEET_TRY(data_folder_of(options.data));
-    MachineState state;
-    for (auto& [name, text] : machine_state()) {
-        state[name] = std::move(text);
-    }
+    const bool is_streamed = !options.gateways.empty();
+    const std::string folder = is_streamed ? "" : PERFLEET_TRY(writable_data_folder_of(options.data));
+    const auto found = machine_state();
+    const MachineState state{found.begin(), found.end()};
     const auto cpus = PERFLEET_TRY(choose_cpus(options.cpu_list, state));
     PERFLEET_TRY(check_bench(options, cpus.size()));
     for (const std::string& trouble : machine_trouble(state, cpus)) {
@@ -206,10 +200,6 @@ Result<int> run_bench(const BenchCommand& options) {
         print_warning(trouble);
     }
     const auto names = PERFLEET_TRY(benchmark_names(options));
-    const bool is_streamed = !options.gateways.empty();
-    if (auto made = !is_streamed && is_folder(folder) ? prepare_writer_folder(folder) : Done{}; !made.ok()) {
-        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
-    }
     const std::string id = std::to_string(static_cast<std::uint64_t>(utc_now().value));
     bool has_failed = false;
     for (unsigned i = 0; i < options.run_count; ++i) {
@@ -242,33 +232,30 @@ Result<int> run_bench(const BenchCommand& options) {
 // "I=30,D=1,G=5,S=30", or the four numbers alone; S may be left out.
 std::string read_circle(const std::string& text, std::vector<std::uint64_t>& circle) {
     constexpr std::string_view kNames = "IDGS";
-    std::string_view rest = text;
-    for (std::size_t i = 0; i < kNames.size() && !rest.empty(); ++i) {
-        if (rest.size() > 2 && rest[0] == kNames[i] && rest[1] == '=') {
-            rest.remove_prefix(2);
+    const std::vector<std::string> parts = split_list(text);
+    circle.clear();
+    for (std::size_t i = 0; i < std::min(parts.size(), kNames.size()); ++i) {
+        std::string_view part = parts[i];
+        part.remove_prefix(part.starts_with(std::string{kNames[i], '='}) ? 2 : 0);
+        if (const auto number = number_of<std::uint64_t>(part)) {
+            circle.push_back(*number);
         }
-        std::uint64_t number = 0;
-        const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-        const auto used = static_cast<std::size_t>(end - rest.data());
-        if (status != std::errc{} || (used < rest.size() && (rest[used] != ',' || used + 1 == rest.size()))) {
-            circle.clear();
-            break;
-        }
-        circle.push_back(number);
-        rest.remove_prefix(std::min(used + 1, rest.size()));
     }
-    if (circle.size() == 3) {
+    if (circle.size() == 3 && parts.size() == 3) {
         circle.push_back(kTestsDefault);
     }
-    return circle.size() == 4 && rest.empty() ? ""
-                                              : "'" + text + "' isn't I=30,D=1,G=5,S=30 (S is 30 where it is left out)";
+    return circle.size() == kNames.size() && parts.size() <= kNames.size()
+               ? ""
+               : "'" + text + "' isn't I=30,D=1,G=5,S=30 (S is 30 where it is left out)";
 }
 
 }  // namespace
 
 void add_bench_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("bench", "Run microbenchmarks and show their latencies");
-    const auto options = std::make_shared<BenchCommand>();
+    const auto added =
+        add_command<BenchCommand>(app, invocation, "bench", "Run microbenchmarks and show their latencies", run_bench);
+    CLI::App* const command = added.first;
+    const auto options = added.second;
     command->footer(
         "perfleet bench [--loops N | --circle I=..,D=..,G=..,S=..] PROGRAM [BENCHMARK...]\n\n"
         "PROGRAM is written with perfleet/bench.h. Each run is a session with every latency, its\n"
@@ -300,17 +287,12 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
          {"--seed N", options->seed, "Of the benchmarks' random input (default: 1)"},
          {"--strict", options->is_strict, "Refuse to run where the machine isn't quiet and steady, instead of warning"},
          {"--wait", options->waits, "Begin each run when SIGUSR1 comes"},
-         {"--label KEY=VALUE", options->labels, "A label of the runs, KEY=VALUE", is_one_each,
-          is_checked_by([](const std::string& text) {
-              const std::size_t equals = text.find('=');
-              return equals == std::string::npos || equals == 0 ? "'" + text + "' is no label; write KEY=VALUE" : "";
-          })}});
+         {"--label KEY=VALUE", options->labels, "A label of the runs, KEY=VALUE", is_label}});
     add_options(*command, destination_rows(options->data, *options));
     add_options(*command, output_rows(options->output));
     add_options(*command, {{"program PROGRAM", options->words,
                             "The program, and which of its benchmarks (default: all)", is_required}});
     command->positionals_at_end();
-    command->callback([&invocation, options] { invocation.run = [options] { return run_bench(*options); }; });
 }
 
 }  // namespace perfleet

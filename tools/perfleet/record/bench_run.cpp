@@ -1,5 +1,6 @@
 #include "tools/perfleet/record/bench_run.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 #include "target-collector/source/linux/probe_reader.h"
 #include "tools/perfleet/import/run_store.h"
 #include "tools/perfleet/session/session_destination.h"
+#include "tools/perfleet/shell/terminal.h"
 
 namespace perfleet {
 namespace {
@@ -66,7 +68,7 @@ public:
     std::uint64_t greatest = 0;
 };
 
-void say_of_bench(const std::string& text) { std::fprintf(stderr, "perfleet bench: %s\n", printable(text).c_str()); }
+void say_of_bench(const std::string& text) { print_note(text, "perfleet bench"); }
 
 // The parameters in the syntax of bench.h.
 std::string parameters_of(const BenchOptions& options, const std::string& name,
@@ -195,13 +197,7 @@ std::string overhead_of(const BenchOptions& options, BenchLabels& labels) {
 
 }  // namespace
 
-std::string cpu_text(const std::vector<std::uint32_t>& cpus) {
-    std::string text;
-    for (const std::uint32_t cpu : cpus) {
-        text += (text.empty() ? "" : ",") + std::to_string(cpu);
-    }
-    return text;
-}
+std::string cpu_text(const std::vector<std::uint32_t>& cpus) { return fmt::format("{}", fmt::join(cpus, ",")); }
 
 Result<bool> store_benchmark(const BenchOptions& options, const std::string& folder, const std::string& name,
                              const std::vector<std::uint32_t>& cpus, BenchLabels labels) {

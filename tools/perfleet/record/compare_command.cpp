@@ -22,9 +22,7 @@
 #include "query-engine/statistic/number/value_comparison.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/text/utf8.h"
-#include "storage/engine/rocksdb/folder.h"
 #include "storage/number/moments.h"
-#include "storage/store/open_engine.h"
 #include "target-collector/linux/command_line.h"
 #include "target-collector/linux/host/machine_state.h"
 #include "target-collector/linux/host/target_identity.h"
@@ -99,13 +97,7 @@ ImportedSeries series_of(const std::string& event, const std::string& unit, std:
     return series;
 }
 
-std::string command_text(const std::vector<std::string>& command) {
-    std::string text;
-    for (const std::string& word : command) {
-        text += (text.empty() ? "" : " ") + word;
-    }
-    return text;
-}
+std::string command_text(const std::vector<std::string>& command) { return fmt::format("{}", fmt::join(command, " ")); }
 
 // A failed run is no measurement: then nothing is compared.
 Result<Done> check_status(const ComparedSide& side, int exit_status) {
@@ -253,26 +245,17 @@ Result<std::vector<FailCondition>> check_options(const ComparedCommands& options
 }
 
 Result<int> run_compare(ComparedCommands& options) {
-    const auto conditions = check_options(options);
-    const auto sides = sides_of(options.words);
-    const auto counted = counted_events(options.events);
-    const Result<std::string> folder = data_folder_of(options.data);
-    for (const Error* error : {conditions.ok() ? nullptr : &conditions.error(), sides.ok() ? nullptr : &sides.error(),
-                               counted.ok() ? nullptr : &counted.error(), folder.ok() ? nullptr : &folder.error()}) {
-        if (error != nullptr) {
-            return *error;
-        }
-    }
-    if (auto made = options.has_profile || is_folder(*folder) ? prepare_writer_folder(*folder) : Done{}; !made.ok()) {
-        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
-    }
-    if (!counted->warning.empty()) {
-        print_note(counted->warning);
+    const auto conditions = PERFLEET_TRY(check_options(options));
+    const auto sides = PERFLEET_TRY(sides_of(options.words));
+    const auto counted = PERFLEET_TRY(counted_events(options.events));
+    const std::string folder = PERFLEET_TRY(writable_data_folder_of(options.data, options.has_profile));
+    if (!counted.warning.empty()) {
+        print_note(counted.warning);
     }
     const std::string comparison = std::to_string(static_cast<std::uint64_t>(utc_now().value));
     RandomStream random{std::random_device{}()};
-    const auto measured = PERFLEET_TRY(measure(options, *sides, counted->events, comparison, *folder, random));
-    PERFLEET_TRY(store_runs(measured.runs, *folder));
+    const auto measured = PERFLEET_TRY(measure(options, sides, counted.events, comparison, folder, random));
+    PERFLEET_TRY(store_runs(measured.runs, folder));
     if (options.precision_percent) {
         print_note(fmt::format("{} runs of each side: the change of elapsed is known to {}", measured.runs.size() / 2,
                                measured.half_width
@@ -284,11 +267,11 @@ Result<int> run_compare(ComparedCommands& options) {
     };
     const auto show = [&](const char* subject, const char* run) {
         QueryOptions query = options.query;
-        query.data = *folder;
+        query.data = folder;
         query.values["of"] = subject;
         query.values.erase("fail-if");
         const bool of_profile = query.values["of"] == OptionValue{"profile"};
-        if (const std::string text = conditions_of(*conditions, of_profile); !text.empty()) {
+        if (const std::string text = conditions_of(conditions, of_profile); !text.empty()) {
             query.values["fail-if"] = text;
         }
         if (of_profile) {
@@ -318,8 +301,8 @@ Result<int> run_compare(ComparedCommands& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("compare", "Run two programs in turns and say what differs");
-    const auto options = std::make_shared<ComparedCommands>();
+    const auto [command, options] = add_command<ComparedCommands>(
+        app, invocation, "compare", "Run two programs in turns and say what differs", run_compare);
     command->footer(
         "perfleet compare [-n RUNS] -- A... ::: B...\n\n"
         "Each turn runs both, in an order that is drawn. Times and counts of each run are stored\n"
@@ -358,7 +341,6 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
     add_options(*command, {{"commands COMMAND", options->words, "The two programs, behind --, with ::: between them",
                             is_required}});
     command->positionals_at_end();
-    command->callback([&invocation, options] { invocation.run = [options] { return run_compare(*options); }; });
 }
 
 }  // namespace perfleet

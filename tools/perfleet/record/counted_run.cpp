@@ -12,6 +12,7 @@
 
 #include "target-collector/linux/command.h"
 #include "target-collector/source/linux/event/event_parser.h"
+#include "tools/perfleet/shell/ignored_signals.h"
 #include "tools/perfleet/shell/watch.h"
 
 namespace perfleet {
@@ -24,22 +25,6 @@ constexpr const char* kEventsDefault =
 std::uint64_t ns_of(const timeval& time) {
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_usec) * 1'000U;
 }
-
-// Leaves Ctrl-C to the program; the counts up to then are shown.
-class SignalsLeftToProgram {
-public:
-    SignalsLeftToProgram() : interrupt_{std::signal(SIGINT, SIG_IGN)}, quit_{std::signal(SIGQUIT, SIG_IGN)} {}
-    ~SignalsLeftToProgram() {
-        std::signal(SIGINT, interrupt_);
-        std::signal(SIGQUIT, quit_);
-    }
-    SignalsLeftToProgram(const SignalsLeftToProgram&) = delete;
-    SignalsLeftToProgram& operator=(const SignalsLeftToProgram&) = delete;
-
-private:
-    void (*interrupt_)(int);
-    void (*quit_)(int);
-};
 
 using Clock = std::chrono::steady_clock;
 
@@ -97,7 +82,7 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
                                const CountedScope& scope) {
     std::unique_ptr<Command> command;
     RunEnd end;
-    std::optional<SignalsLeftToProgram> signals;
+    std::optional<IgnoredSignals> left_to_program;  // Ctrl-C; the counts up to then are shown
     if (words.empty()) {
         end.fd = catch_stop_signals();
         end.must_poll = !scope.pids.empty();
@@ -108,7 +93,7 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
         };
     } else {
         command = PERFLEET_TRY(Command::start(words));
-        signals.emplace();
+        left_to_program.emplace({SIGINT, SIGQUIT});
         end.fd = command->end_fd();
         end.must_poll = end.fd < 0;
         end.status = [&] { return command->exit_status(); };

@@ -11,7 +11,6 @@
 #include "daemon/option/program_options.h"
 #include "query-engine/statistic/number/histogram.h"
 #include "storage/model/session.h"
-#include "tools/perfleet/function/function_run.h"
 #include "tools/perfleet/session/session_destination.h"
 #include "tools/perfleet/shell/invocation.h"
 #include "tools/perfleet/shell/terminal.h"
@@ -104,7 +103,7 @@ int show_session(const FunctionRun& run, QueryOptions& query, const OutputOption
 
 }  // namespace
 
-void add_function_options(CLI::App& command, FunctionOptions& options) {
+void add_function_options(CLI::App& command, FunctionRunOptions& options) {
     constexpr const char* kGroup = "Measure functions";
     command.footer(
         "  perfleet latency [OPTIONS]\n"
@@ -146,7 +145,7 @@ void add_function_options(CLI::App& command, FunctionOptions& options) {
     command.positionals_at_end();
 }
 
-Result<Done> check_function_options(const FunctionOptions& options) {
+Result<Done> check_function_options(const FunctionRunOptions& options) {
     if (!options.functions.empty()) {
         return Done{};
     }
@@ -161,8 +160,7 @@ Result<Done> check_function_options(const FunctionOptions& options) {
                             : Error{ErrorCode::kUsage, std::string{given} + ": needs --function IMAGE:FUNCTION"};
 }
 
-Result<int> run_function_latency(const FunctionOptions& options, QueryOptions& query, const OutputOptions& printing,
-                                 std::optional<double> watch_s, const std::vector<std::string>& own_command_line,
+Result<int> run_function_latency(FunctionRunOptions options, QueryOptions& query, const OutputOptions& printing,
                                  const std::function<int()>& show) {
     const auto usage = [](const char* text) { return Error{ErrorCode::kUsage, text}; };
     if (options.pids.empty() && !options.all_cpus && options.command.empty()) {
@@ -174,31 +172,22 @@ Result<int> run_function_latency(const FunctionOptions& options, QueryOptions& q
     if (!query.gateway.empty()) {
         return usage("--gateway: functions are timed on this machine, and stored in --data");
     }
-    if (watch_s && !printing.is_text()) {
+    if (options.watch_s && !printing.is_text()) {
         return usage("--watch: with --function it draws text; leave out --format");
     }
     if (options.counts_only && query.values.contains("histogram") &&
         query.values.at("histogram") != OptionValue{std::string{"log2"}}) {
         return usage("--no-rows: its histogram is log2");
     }
-    FunctionRunOptions run_options;
-    run_options.functions = options.functions;
-    run_options.pids = options.pids;
-    run_options.all = options.all_cpus;
-    run_options.follows_children = options.follows_children && !options.all_cpus;
-    run_options.uses_uretprobes = options.uses_uretprobes;
-    run_options.objdump = options.objdump;
-    run_options.command = options.command;
-    run_options.own_command_line = own_command_line;
-    run_options.paths = query.symbol_paths();
-    run_options.watch_s = watch_s;
+    options.follows_children = options.follows_children && !options.all_cpus;
+    options.paths = query.symbol_paths();
     std::unique_ptr<SessionDestination> destination;
     if (!options.counts_only) {
         query.data = PERFLEET_TRY(data_folder_of(query.data));
         destination = PERFLEET_TRY(open_destination(query.data));
     }
-    run_options.stop_fd = catch_stop_signals();
-    const auto run = run_functions(run_options, destination.get(), show_live);
+    options.stop_fd = catch_stop_signals();
+    const auto run = run_functions(options, destination.get(), show_live);
     destination.reset();
     if (!run.ok()) {
         return run.error();

@@ -20,7 +20,6 @@
 #include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/log_event.h"
-#include "storage/engine/rocksdb/folder.h"
 #include "storage/store/open_store.h"
 #include "target-collector/linux/command_line.h"
 #include "tools/perfleet/query/query_source.h"
@@ -39,11 +38,7 @@ constexpr std::size_t kLinesBesideTop = 14;  // its headings, the ledger, warnin
 
 // Standard output belongs to the profiled program, so messages go to standard error. Failing to write them is no
 // failure: the recording is stored.
-void say(std::string_view text) {
-    const std::string line =
-        wrapped("perfleet record: " + printable(text), screen_of(STDERR_FILENO).width_columns, "  ");
-    std::fprintf(stderr, "%s\n", line.c_str());
-}
+void say(std::string_view text) { print_note(text, "perfleet record"); }
 
 // Quotes a word for the shell if needed.
 std::string shell_word(const std::string& text) {
@@ -163,11 +158,17 @@ Result<Done> give_name(const std::string& folder, const StoreReader& store, Sess
     return scan.ok() ? name_session(folder, scan->sessions().front().record, given_name) : Error{scan.error()};
 }
 
-Result<int> run_record(CommandLine parsed, const std::string& given_name) {
+struct RecordOptions {
+    CommandLine line;
+    std::string given_name;
+};
+
+Result<int> run_record(RecordOptions& options_of_command) {
+    const std::string& given_name = options_of_command.given_name;
     if (const auto checked = given_name.empty() ? Done{} : check_given_name(given_name); !checked.ok()) {
         return Error{ErrorCode::kUsage, "--name: " + checked.error().message};
     }
-    Result<std::optional<CommandLine>> line = finish_command_line(std::move(parsed));
+    Result<std::optional<CommandLine>> line = finish_command_line(std::move(options_of_command.line));
     if (!line.ok()) {
         say(line.error().message);
         return exit_status_of(line.error(), false);
@@ -178,10 +179,7 @@ Result<int> run_record(CommandLine parsed, const std::string& given_name) {
     CollectorOptions options = std::move((*line)->options);
     const bool has_command = !options.command.empty();
     const bool is_default_folder = (*line)->data_folder.empty();
-    const auto folder = PERFLEET_TRY(data_folder_of((*line)->data_folder));
-    if (const Result<Done> made = prepare_writer_folder(folder); !made.ok()) {
-        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
-    }
+    const auto folder = PERFLEET_TRY(writable_data_folder_of((*line)->data_folder, true));
     const auto perf_data = PERFLEET_TRY(open_perf_data((*line)->perf_data_file));
     const bool is_quiet = (*line)->is_quiet;
     LiveLine live_line;
@@ -229,19 +227,13 @@ Result<int> run_record(CommandLine parsed, const std::string& given_name) {
 }  // namespace
 
 void add_record_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("record");
-    const auto line = std::make_shared<CommandLine>();
-    describe_command_line(CommandLineForm::kRecord, *command, *line);
-    const auto given_name = std::make_shared<std::string>();
-    add_options(*command, {{"--name NAME", *given_name, "name of the session, by which --session finds it"}});
-    command->callback([&invocation, line, given_name] {
-        invocation.run = [&invocation, line, given_name] {
-            line->options.own_command_line = {"perfleet"};
-            line->options.own_command_line.insert(line->options.own_command_line.end(), invocation.arguments.begin(),
-                                                  invocation.arguments.end());
-            return run_record(std::move(*line), *given_name);
-        };
-    });
+    const auto run = [&invocation](RecordOptions& options) {
+        options.line.options.own_command_line = invocation.command_line();
+        return run_record(options);
+    };
+    const auto [command, options] = add_command<RecordOptions>(app, invocation, "record", "", run);
+    describe_command_line(CommandLineForm::kRecord, *command, options->line);
+    add_options(*command, {{"--name NAME", options->given_name, "name of the session, by which --session finds it"}});
 }
 
 }  // namespace perfleet

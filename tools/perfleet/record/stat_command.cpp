@@ -1,5 +1,6 @@
 // stat: totals of events over runs of a program, as `perf stat` counts them, with the mean's interval over several
 // runs.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -70,11 +71,7 @@ const Row* find(const std::vector<Row>& rows, std::string_view name) {
     return nullptr;
 }
 
-std::string rounded(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), value < 1000 ? "%.3g" : "%.0f", value);
-    return text.data();
-}
+std::string rounded(double value) { return value < 1000 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value); }
 
 // The note that perf prints beside an event.
 std::string note_of(const Row& row, const std::vector<Row>& rows) {
@@ -173,9 +170,8 @@ Result<Done> write_report(const StatOptions& options, const Answer& answer) {
     } else if (!answer.rows.empty()) {
         std::fputs(table_of(options, answer).c_str(), stderr);
     }
-    const bool has_warnings = options.printing.format == "json";  // the report contains them
-    for (const std::string& warning : has_warnings ? std::vector<std::string>{} : answer.warnings) {
-        std::fprintf(stderr, "perfleet stat: warning: %s\n", warning.c_str());
+    if (options.printing.format != "json") {  // else the report contains them
+        std::ranges::for_each(answer.warnings, print_warning);
     }
     return Done{};
 }
@@ -323,8 +319,8 @@ Result<int> run_stat(const StatOptions& options) {
 }  // namespace
 
 void add_stat_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("stat", "Count events over runs of a program, without samples");
-    const auto options = std::make_shared<StatOptions>();
+    const auto [command, options] = add_command<StatOptions>(
+        app, invocation, "stat", "Count events over runs of a program, without samples", run_stat);
     command->footer(
         "  perfleet stat [-e EVENTS] [-r RUNS] -- COMMAND...\n"
         "  perfleet stat [-e EVENTS] -a | -p PID [--duration S | -- COMMAND...]\n\n"
@@ -352,7 +348,6 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
                            force_row(options->may_replace),
                            {"command COMMAND", options->command, "The program to run, behind --"}});
     command->positionals_at_end();
-    command->callback([&invocation, options] { invocation.run = [options] { return run_stat(*options); }; });
 }
 
 }  // namespace perfleet

@@ -147,4 +147,16 @@ Result<std::unique_ptr<ControlLine>> ControlLine::open(const std::string& where)
     return Result<std::unique_ptr<ControlLine>>{std::make_unique<SharedLine>(std::move(box), store->shards())};
 }
 
+Result<std::vector<Answered>> ask_writer(const std::string& where, const std::vector<SessionRecord>& sessions,
+                                         const OperatorCommand& order) {
+    const auto line = ControlLine::open(where);
+    if (!line.ok()) {
+        return Error{ErrorCode::kBusy, where +
+                                           ": a process that takes no requests writes there; try again when it has "
+                                           "ended (" +
+                                           line.error().message + ")"};
+    }
+    return (*line)->ask(sessions, order);
+}
+
 }  // namespace perfleet

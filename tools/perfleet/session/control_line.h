@@ -32,4 +32,9 @@ public:
                                                             OperatorCommand order) = 0;
 };
 
+// Sends the request to the process that has the store open. Errors: kBusy (it takes no requests), and those of ask().
+[[nodiscard]] Result<std::vector<Answered>> ask_writer(const std::string& where,
+                                                       const std::vector<SessionRecord>& sessions,
+                                                       const OperatorCommand& order);
+
 }  // namespace perfleet

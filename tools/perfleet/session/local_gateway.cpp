@@ -14,7 +14,6 @@
 #include "storage/engine/rocksdb/folder.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/import/frame_import.h"
-#include "tools/perfleet/query/query_source.h"
 
 namespace perfleet {
 namespace {

@@ -12,7 +12,6 @@
 #include "schemas/peers/local_socket.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/hello_limits.h"
-#include "storage/engine/rocksdb/folder.h"
 #include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 #include "target-collector/linux/link/clock_relation.h"
@@ -257,9 +256,7 @@ Result<std::unique_ptr<SessionDestination>> connect_destination(GatewayLink::Pee
 }
 
 Result<std::unique_ptr<SessionDestination>> open_destination(const std::string& data) {
-    if (auto made = is_folder(data) ? prepare_writer_folder(data) : Done{}; !made.ok()) {
-        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
-    }
+    PERFLEET_TRY(writable_data_folder_of(data));
     auto store = open_store(data, {.memory_size_bytes = kImportStoreMemorySizeBytes});
     if (store.ok()) {
         return std::unique_ptr<SessionDestination>{std::make_unique<OwnDestination>(std::move(*store))};

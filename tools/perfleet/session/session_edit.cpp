@@ -16,18 +16,11 @@ constexpr std::uint64_t kEditTimeoutNs = 600ULL * 1'000'000'000;  // the answer 
 // Asks the process that writes to the store: a gateway, or a recorder.
 Result<Done> order_edit(const std::string& where, const std::vector<SessionRecord>& sessions, SessionEdit edit,
                         const std::string& given_name) {
-    const auto line = ControlLine::open(where);
-    if (!line.ok()) {
-        return Error{ErrorCode::kBusy, where +
-                                           ": a process that takes no requests writes there; try again "
-                                           "when it has ended (" +
-                                           line.error().message + ")"};
-    }
     OperatorCommand order;
     order.edit = edit;
     order.event = given_name;
     order.timeout_ns = kEditTimeoutNs;
-    const auto answers = PERFLEET_TRY((*line)->ask(sessions, order));
+    const auto answers = PERFLEET_TRY(ask_writer(where, sessions, order));
     for (const Answered& answer : answers) {
         if (answer.reply.outcome != RequestOutcome::kApplied) {
             return Error{ErrorCode::kIo,

@@ -4,7 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "daemon/option/program_options.h"
@@ -18,7 +21,34 @@ inline constexpr int kExitUsage = 2;
 struct Invocation {
     std::vector<std::string> arguments;  // as given, without the program's name
     std::function<Result<int>()> run;    // gives the exit status
+
+    [[nodiscard]] std::vector<std::string> command_line() const {
+        std::vector<std::string> words{"perfleet"};
+        words.insert(words.end(), arguments.begin(), arguments.end());
+        return words;
+    }
 };
+
+// Adds a subcommand and its options, which live as long as it. `run` is called with them after parsing; it returns the
+// exit status, or Done for 0.
+template <class Options, class Run>
+std::pair<CLI::App*, std::shared_ptr<Options>> add_command(CLI::App& app, Invocation& invocation,
+                                                           const std::string& name, const std::string& summary,
+                                                           Run run) {
+    CLI::App* const command = app.add_subcommand(name, summary);
+    const auto options = std::make_shared<Options>();
+    command->callback([&invocation, options, run] {
+        invocation.run = [options, run]() -> Result<int> {
+            if constexpr (std::is_same_v<std::invoke_result_t<Run, Options&>, Result<Done>>) {
+                PERFLEET_TRY(run(*options));
+                return 0;
+            } else {
+                return run(*options);
+            }
+        };
+    });
+    return {command, options};
+}
 
 // Prints the error on standard error and returns its exit status.
 [[nodiscard]] int report_error(const Error& error);
@@ -32,30 +62,20 @@ struct Invocation {
 // The named folder, else the default. Errors: kUsage, with a hint.
 [[nodiscard]] Result<std::string> data_folder_of(const std::string& named);
 
+// The same for writing: a folder is created if missing; `is_folder_only`: no store elsewhere. Errors: kUsage, and those
+// of prepare_writer_folder(), with a hint.
+[[nodiscard]] Result<std::string> writable_data_folder_of(const std::string& named, bool is_folder_only = false);
+
 // The option --data, with the default folder.
 [[nodiscard]] OptionRow data_row(std::string& folder, const OptionRule& rule = {});
 
 // The groups of commands, each in a file of its own.
-void add_table_commands(CLI::App& app, Invocation& invocation);
-void add_annotate_command(CLI::App& app, Invocation& invocation);
-void add_sessions_commands(CLI::App& app, Invocation& invocation);  // below `sessions`, behind add_table_commands
-void add_symbols_commands(CLI::App& app, Invocation& invocation);   // below `symbols`, likewise
-void add_bench_command(CLI::App& app, Invocation& invocation);
-void add_compare_command(CLI::App& app, Invocation& invocation);
-void add_diff_command(CLI::App& app, Invocation& invocation);
-void add_export_command(CLI::App& app, Invocation& invocation);
-void add_flamegraph_command(CLI::App& app, Invocation& invocation);
-void add_timeline_command(CLI::App& app, Invocation& invocation);
-void add_keygen_command(CLI::App& app, Invocation& invocation);
-void add_import_command(CLI::App& app, Invocation& invocation);
-void add_inspect_command(CLI::App& app, Invocation& invocation);
-void add_relay_command(CLI::App& app, Invocation& invocation);
-void add_control_command(CLI::App& app, Invocation& invocation);
-void add_copy_command(CLI::App& app, Invocation& invocation);
-void add_backup_commands(CLI::App& app, Invocation& invocation);
-void add_config_command(CLI::App& app, Invocation& invocation);
-void add_completion_command(CLI::App& app, Invocation& invocation);
-void add_record_command(CLI::App& app, Invocation& invocation);
-void add_stat_command(CLI::App& app, Invocation& invocation);
+using AddCommands = void(CLI::App& app, Invocation& invocation);
+AddCommands add_annotate_command, add_backup_commands, add_bench_command, add_compare_command, add_completion_command,
+    add_config_command, add_control_command, add_copy_command, add_diff_command, add_export_command,
+    add_flamegraph_command, add_import_command, add_inspect_command, add_keygen_command, add_record_command,
+    add_relay_command, add_stat_command, add_table_commands, add_timeline_command;
+// Below `sessions` and `symbols`, behind add_table_commands.
+AddCommands add_sessions_commands, add_symbols_commands;
 
 }  // namespace perfleet

@@ -1,9 +1,7 @@
 #include "tools/perfleet/shell/pager.h"
 
-#include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -32,27 +30,6 @@ bool is_there(const std::string& command) {
 
 }  // namespace
 
-// Ctrl-C is for the pager; a pager that was quit reads no more (SIGPIPE).
-class Pager::IgnoredSignals {
-public:
-    IgnoredSignals() {
-        for (std::size_t i = 0; i < kSignals.size(); ++i) {
-            before_[i] = ::signal(kSignals[i], SIG_IGN);
-        }
-    }
-    ~IgnoredSignals() {
-        for (std::size_t i = 0; i < kSignals.size(); ++i) {
-            ::signal(kSignals[i], before_[i]);
-        }
-    }
-    IgnoredSignals(const IgnoredSignals&) = delete;
-    IgnoredSignals& operator=(const IgnoredSignals&) = delete;
-
-private:
-    static constexpr std::array kSignals{SIGINT, SIGQUIT, SIGPIPE};
-    std::array<sighandler_t, kSignals.size()> before_{};
-};
-
 std::unique_ptr<Pager> Pager::start() {
     const std::string command = pager_command();
     if (::isatty(STDOUT_FILENO) != 1 || command.empty() || command == "cat" || !is_there(command)) {
@@ -65,7 +42,7 @@ std::unique_ptr<Pager> Pager::start() {
 }
 
 // Ignores signals only now: the pager would have inherited it.
-Pager::Pager(std::FILE* pipe) : pipe_{pipe}, ignored_{std::make_unique<IgnoredSignals>()} {}
+Pager::Pager(std::FILE* pipe) : pipe_{pipe}, ignored_{SIGINT, SIGQUIT, SIGPIPE} {}
 
 Pager::~Pager() { ::pclose(pipe_); }
 

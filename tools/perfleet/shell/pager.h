@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "schemas/vocabulary/error.h"
+#include "tools/perfleet/shell/ignored_signals.h"
 
 namespace perfleet {
 
@@ -27,10 +28,9 @@ public:
     [[nodiscard]] bool write(std::string_view text);
 
 private:
-    class IgnoredSignals;
     explicit Pager(std::FILE* pipe);
     std::FILE* pipe_;
-    std::unique_ptr<IgnoredSignals> ignored_;
+    IgnoredSignals ignored_;  // Ctrl-C is for the pager; one that was quit reads no more (SIGPIPE)
 };
 
 }  // namespace perfleet

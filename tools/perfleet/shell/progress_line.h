@@ -36,4 +36,11 @@ private:
     LiveLine line_;
 };
 
+// Returns work(report) of a command, while the line shows its progress.
+template <class Work>
+auto with_progress(const std::string& what, const Work& work) {
+    ProgressLine line{what};
+    return work(line.report());
+}
+
 }  // namespace perfleet

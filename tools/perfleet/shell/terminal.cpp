@@ -54,8 +54,8 @@ Screen screen_of(int descriptor, std::string_view color, bool is_wide) {
     return {width.value_or(Screen::kUnlimited), has_color(descriptor, color)};
 }
 
-void print_note(std::string_view text_untrusted) {
-    const std::string text = "perfleet: " + printable(text_untrusted);
+void print_note(std::string_view text_untrusted, std::string_view name) {
+    const std::string text = std::string{name} + ": " + printable(text_untrusted);
     std::fprintf(stderr, "%s\n", wrapped(text, screen_of(STDERR_FILENO).width_columns, "  ").c_str());
 }
 

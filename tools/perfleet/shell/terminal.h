@@ -21,8 +21,9 @@ inline constexpr std::size_t kTerminalColumns = 80;  // if the terminal doesn't 
 // `is_wide`: lines may be longer than the terminal.
 [[nodiscard]] Screen screen_of(int descriptor, std::string_view color = "auto", bool is_wide = false);
 
-// "perfleet: TEXT" on standard error: one line, wrapped on a terminal. Control characters are escaped.
-void print_note(std::string_view text_untrusted);
+// "perfleet: TEXT" on standard error, with the program's name or also the command's: one line, wrapped on a terminal.
+// Control characters are escaped.
+void print_note(std::string_view text_untrusted, std::string_view name = "perfleet");
 void print_warning(std::string_view text_untrusted);
 
 }  // namespace perfleet

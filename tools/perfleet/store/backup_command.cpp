@@ -14,16 +14,15 @@ namespace perfleet {
 namespace {
 
 struct BackupOptions {
-    const char* what;
-    std::string from;
+    const char* what = "backup";
+    std::string from = default_data_folder();
     std::string to;
 };
 
-Result<int> run(const BackupOptions& options) {
+Result<int> run_backup(const BackupOptions& options) {
     PERFLEET_TRY(data_folder_of(options.from));
-    ProgressLine progress{options.what};
-    const Result<Checkpoint> made = make_checkpoint(options.from, options.to, progress.report());
-    progress.end();
+    const Result<Checkpoint> made = with_progress(
+        options.what, [&](const ProgressReport& report) { return make_checkpoint(options.from, options.to, report); });
     if (!made.ok()) {
         Error error = made.error();
         if (!is_folder(options.from)) {
@@ -45,9 +44,8 @@ Result<int> run(const BackupOptions& options) {
 }  // namespace
 
 void add_backup_commands(CLI::App& app, Invocation& invocation) {
-    const auto options = std::make_shared<BackupOptions>(BackupOptions{"backup", {}, {}});
-    options->from = default_data_folder();
-    CLI::App* backup = app.add_subcommand("backup", "Keep a store as it is now, also beneath a live gateway");
+    const auto [backup, options] = add_command<BackupOptions>(
+        app, invocation, "backup", "Keep a store as it is now, also beneath a live gateway", run_backup);
     backup->footer(
         "Table files are shared with the store by hard links where both are on one file\n"
         "system: that takes no time and no space, and protects from deletion, not from a\n"
@@ -56,17 +54,16 @@ void add_backup_commands(CLI::App& app, Invocation& invocation) {
     add_options(*backup,
                 {{"--data DIR", options->from, "Folder of the store", is_not_empty, shows_default},
                  {"--to DIR", options->to, "Folder of the backup: a new or an empty one", is_not_empty, is_required}});
-    backup->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 
-    const auto restored = std::make_shared<BackupOptions>(BackupOptions{"restore", {}, {}});
-    CLI::App* restore = app.add_subcommand("restore", "Make a store of a backup");
+    const auto [restore, restored] =
+        add_command<BackupOptions>(app, invocation, "restore", "Make a store of a backup", run_backup);
+    restored->what = "restore";
     restore->footer(
         "The backup stays as it is. What collectors have delivered since it was made is\n"
         "not in it, and they don't send it again: ledgers name those rows as missing.");
     add_options(*restore, {{"--from DIR", restored->from, "Folder of the backup", is_not_empty, is_required},
                            {"--data DIR", restored->to, "Folder of the store: a new or an empty one", is_not_empty,
                             is_required}});
-    restore->callback([&invocation, restored] { invocation.run = [restored] { return run(*restored); }; });
 }
 
 }  // namespace perfleet

@@ -67,17 +67,9 @@ Result<std::vector<SessionRecord>> open_sessions(const ControlOptions& options) 
     std::vector<SessionRecord> open;
     for (const auto& [name, session] : sessions) {
         const SessionRecord& record = session.record;
-        const bool is_named = options.targets.empty() || std::find(options.targets.begin(), options.targets.end(),
-                                                                   record.target_name) != options.targets.end();
-        if (!is_named) {
-            continue;
-        }
-        const auto is_selected = PERFLEET_TRY(matches(matchers, record));
-        if (!is_selected) {
-            continue;
-        }
-        const auto end = PERFLEET_TRY(store->session_end(record.target, record.session));
-        if (!end.has_value()) {
+        const bool is_named = options.targets.empty() || std::ranges::count(options.targets, record.target_name) != 0;
+        if (is_named && PERFLEET_TRY(matches(matchers, record)) &&
+            !PERFLEET_TRY(store->session_end(record.target, record.session)).has_value()) {
             open.push_back(record);
         }
     }
@@ -88,15 +80,11 @@ Result<std::vector<SessionRecord>> open_sessions(const ControlOptions& options) 
 std::vector<Answered> reported_answers(const std::vector<Answered>& answers) {
     std::map<TargetId, const Answered*> absent;
     std::vector<Answered> reported;
+    std::ranges::copy_if(answers, std::back_inserter(reported),
+                         [](const Answered& answer) { return answer.reply.outcome != RequestOutcome::kNotConnected; });
     for (const Answered& answer : answers) {
-        if (answer.reply.outcome != RequestOutcome::kNotConnected) {
-            reported.push_back(answer);
-        }
-    }
-    for (const Answered& answer : answers) {
-        const bool is_there = std::any_of(reported.begin(), reported.end(), [&](const Answered& other) {
-            return other.session.target == answer.session.target;
-        });
+        const bool is_there = std::ranges::count(reported, answer.session.target,
+                                                 [](const Answered& other) { return other.session.target; }) != 0;
         const Answered*& last = absent[answer.session.target];
         if (!is_there && (last == nullptr || last->session.came() < answer.session.came())) {
             last = &answer;
@@ -107,8 +95,8 @@ std::vector<Answered> reported_answers(const std::vector<Answered>& answers) {
             reported.push_back(*answer);
         }
     }
-    std::sort(reported.begin(), reported.end(), [](const Answered& a, const Answered& b) {
-        return std::tie(a.session.target_name, a.session.session) < std::tie(b.session.target_name, b.session.session);
+    std::ranges::sort(reported, {}, [](const Answered& answer) {
+        return std::tie(answer.session.target_name, answer.session.session);
     });
     return reported;
 }
@@ -139,7 +127,7 @@ void print_lines(const std::vector<Answered>& answers) {
     }
 }
 
-Result<int> run(const ControlOptions& options) {
+Result<int> run_control(const ControlOptions& options) {
     PERFLEET_TRY(data_folder_of(options.data));
     const auto order = PERFLEET_TRY(order_of(options));
     if (options.targets.empty() && options.select.empty() && options.session.empty()) {
@@ -159,23 +147,22 @@ Result<int> run(const ControlOptions& options) {
     } else {
         PERFLEET_TRY(print_answer(table_of(reported), options.output));
     }
-    const bool are_all = std::all_of(reported.begin(), reported.end(), [](const Answered& answer) {
-        return answer.reply.outcome == RequestOutcome::kApplied;
-    });
+    const bool are_all = std::ranges::all_of(
+        reported, [](const Answered& answer) { return answer.reply.outcome == RequestOutcome::kApplied; });
     return are_all ? 0 : kExitFailure;
 }
 
 }  // namespace
 
 void add_control_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("control", "Start, stop or change what running collectors measure");
+    const auto [command, options] = add_command<ControlOptions>(
+        app, invocation, "control", "Start, stop or change what running collectors measure", run_control);
     command->footer(
         "Run it where the gateway runs, as its user or as root: control requests go through a "
         "socket in its data folder. For a store on RADOS run it anywhere, as a user of the cluster "
         "that may write there. Requests apply to running sessions; a restarted collector "
         "measures what its own command line says. perfleet controls lists the changes, and "
         "perfleet sessions shows stopped sessions. Exit status 1: some session did not apply it.");
-    const auto options = std::make_shared<ControlOptions>();
     const CLI::Range at_least_one{std::uint64_t{1}, std::uint64_t{INT64_MAX}, "at least 1"};
     add_options(
         *command,
@@ -192,7 +179,6 @@ void add_control_command(CLI::App& app, Invocation& invocation) {
          {"--wait S", options->timeout_s, "seconds that a collector may take to answer, reconnects included",
           is_between(0.1, kTimeoutSMax), is_not_nan, shows_default}});
     add_options(*command, output_rows(options->output));
-    command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 
 }  // namespace perfleet

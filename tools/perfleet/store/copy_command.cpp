@@ -1,6 +1,6 @@
 // copy: copies a store's content into another store, and compares them at the end.
-#include <cstdio>
-#include <memory>
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 
@@ -24,7 +24,7 @@ struct CopyOptions {
 
 Answer answer_of(const CopyReport& report) {
     Answer answer;
-    answer.columns = {{"what", "", false}, {"in source", "", false}, {"copied", "", false}};
+    answer.columns = {{"what", ""}, {"in source", ""}, {"copied", ""}};
     const auto add = [&](const char* what, const CopyCount& count) {
         answer.rows.push_back({std::string{what}, count.in_source, count.copied});
     };
@@ -57,42 +57,32 @@ Answer answer_of(const CopyReport& report) {
     return answer;
 }
 
-std::string hex(std::uint32_t value) {
-    char text[9];
-    std::snprintf(text, sizeof text, "%08x", value);
-    return text;
-}
-
-Result<int> run(const CopyOptions& options) {
+Result<int> run_copy(const CopyOptions& options) {
     PERFLEET_TRY(data_folder_of(options.data));
-    ProgressLine progress{"copy"};
-    const auto report = copy_store(options.data, options.to, progress.report(),
-                                   options.shards != 0 ? std::optional{ShardCount{options.shards}} : std::nullopt);
-    progress.end();
-    if (!report.ok()) {
-        return report.error();
-    }
-    PERFLEET_TRY(print_answer(answer_of(*report), options.output));
-    const bool agrees = report->checksum_in_source == report->checksum_in_target;
-    const std::string verdict = agrees ? options.to + " holds what was copied of " + options.data + ": checksum " +
-                                             hex(report->checksum_in_source) + " on both sides"
-                                       : options.to + " differs from " + options.data + ": checksum " +
-                                             hex(report->checksum_in_target) + " instead of " +
-                                             hex(report->checksum_in_source) + "; look with perfleet inspect --verify";
-    print_note(verdict);
-    return agrees && report->refused_count == 0 && report->damage.empty() ? 0 : kExitFailure;
+    const CopyReport report = PERFLEET_TRY(with_progress("copy", [&](const ProgressReport& progress) {
+        return copy_store(options.data, options.to, progress,
+                          options.shards != 0 ? std::optional{ShardCount{options.shards}} : std::nullopt);
+    }));
+    PERFLEET_TRY(print_answer(answer_of(report), options.output));
+    const bool agrees = report.checksum_in_source == report.checksum_in_target;
+    print_note(agrees ? fmt::format("{} holds what was copied of {}: checksum {:08x} on both sides", options.to,
+                                    options.data, report.checksum_in_source)
+                      : fmt::format("{} differs from {}: checksum {:08x} instead of {:08x}; look with perfleet inspect "
+                                    "--verify",
+                                    options.to, options.data, report.checksum_in_target, report.checksum_in_source));
+    return agrees && report.refused_count == 0 && report.damage.empty() ? 0 : kExitFailure;
 }
 
 }  // namespace
 
 void add_copy_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("copy", "Copy a store into another one, and compare the two");
+    const auto [command, options] = add_command<CopyOptions>(
+        app, invocation, "copy", "Copy a store into another one, and compare the two", run_copy);
     command->footer(
         "A gateway may write to the store that is copied, not to the other one, which is\n"
         "new, or holds an earlier copy or other sessions. What is there already is left\n"
         "alone. A copy that was interrupted goes on when it is begun again; repeated, it\n"
         "adds what has come since. Exit status 1: something is not there, or differs.");
-    const auto options = std::make_shared<CopyOptions>();
     add_options(*command,
                 {{"--data DIR", options->data, "Store to copy: its folder, or rados:POOL[/NAMESPACE]", is_not_empty,
                   shows_default},
@@ -105,7 +95,6 @@ void add_copy_command(CLI::App& app, Invocation& invocation) {
                   is_between(std::uint16_t{1}, limits::kShardsMax)},
                  ceph_conf_row()});
     add_options(*command, output_rows(options->output));
-    command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 
 }  // namespace perfleet

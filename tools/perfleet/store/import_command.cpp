@@ -1,5 +1,6 @@
 // import: puts measurements of other programs into a store.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -22,8 +24,6 @@
 #include "schemas/peers/key_file.h"
 #include "schemas/text/utf8.h"
 #include "schemas/wire/hello_limits.h"
-#include "storage/engine/rocksdb/folder.h"
-#include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 #include "target-collector/linux/host/machine_state.h"
 #include "target-collector/linux/host/processor_pmu.h"
@@ -48,17 +48,14 @@ constexpr std::string_view kClockLabel = "clock_hz=";
 
 using Reader = Result<std::vector<ImportedRun>> (*)(std::string_view, const ImportHints&);
 constexpr const char* kFrames = "frames";
-const std::map<std::string, Reader>& readers() {
-    static const std::map<std::string, Reader> kReaders{{"kbench", read_kbench},
-                                                        {"columns", read_columns},
-                                                        {"bernat", read_bernat},
-                                                        {"sel4bench", read_sel4bench},
-                                                        {"utilisation", read_utilisation},
-                                                        {"sel4-entries", read_sel4_entries},
-                                                        {"sel4-tracepoints", read_sel4_tracepoints},
-                                                        {"sel4-utilisation", read_sel4_utilisation}};
-    return kReaders;
-}
+const std::map<std::string, Reader> kReaders{{"kbench", read_kbench},
+                                             {"columns", read_columns},
+                                             {"bernat", read_bernat},
+                                             {"sel4bench", read_sel4bench},
+                                             {"utilisation", read_utilisation},
+                                             {"sel4-entries", read_sel4_entries},
+                                             {"sel4-tracepoints", read_sel4_tracepoints},
+                                             {"sel4-utilisation", read_sel4_utilisation}};
 
 struct ImportOptions : GatewayChoice {  // without a gateway: into `data`
     std::string file;
@@ -69,8 +66,7 @@ struct ImportOptions : GatewayChoice {  // without a gateway: into `data`
     std::string target;
     std::string architecture;
     std::string time;
-    std::string clock_hz;
-    bool has_clock_hz = false;
+    std::optional<std::string> clock_hz;
     std::vector<std::string> labels;
     bool is_measured_here = false;
     bool is_new_session = false;
@@ -131,8 +127,8 @@ Result<std::uint64_t> said_clock_hz(const ImportOptions& options) {
         said_by = option + text;
         return Done{};
     };
-    if (options.has_clock_hz) {
-        PERFLEET_TRY(take("--clock-hz ", options.clock_hz));
+    if (options.clock_hz) {
+        PERFLEET_TRY(take("--clock-hz ", *options.clock_hz));
     }
     for (const std::string& label : options.labels) {
         if (label.starts_with(kClockLabel)) {
@@ -145,9 +141,6 @@ Result<std::uint64_t> said_clock_hz(const ImportOptions& options) {
 Result<Done> add_said_labels(const ImportOptions& options, std::map<std::string, std::string>& labels) {
     for (const std::string& label : options.labels) {
         const std::size_t equals = label.find('=');
-        if (equals == 0 || equals == std::string::npos) {
-            return usage("--label " + label + ": expected KEY=VALUE");
-        }
         if (hello_limits::is_reserved_label(label.substr(0, equals))) {
             return usage("--label " + label + ": say it with --" + label.substr(0, equals) + ", which selections know");
         }
@@ -206,37 +199,30 @@ Result<Done> import_collected(const ImportOptions& options) {
         return usage("--format frames: name the file, it is read twice");
     }
     if (!options.target.empty() || !options.architecture.empty() || !options.time.empty() || !options.labels.empty() ||
-        options.is_measured_here || options.has_clock_hz) {
+        options.is_measured_here || options.clock_hz) {
         return usage("--format frames: target, architecture, clock, time and labels are in the file");
     }
     if (!options.gateways.empty()) {
         return usage("--format frames: not through a gateway; name a store that no process writes to");
     }
-    const auto named = PERFLEET_TRY(data_folder_of(options.data));
-    if (auto made = is_folder(named) ? prepare_writer_folder(named) : Done{}; !made.ok()) {
-        return Error{made.error().code, made.error().message + " (name another data folder with --data)"};
-    }
+    const auto named = PERFLEET_TRY(writable_data_folder_of(options.data));
     const auto store = PERFLEET_TRY(open_store(named, {.memory_size_bytes = kImportStoreMemorySizeBytes}));
     const auto fresh = options.is_new_session ? std::optional{new_session_id()} : std::nullopt;
-    ProgressLine progress{"import"};
-    const auto imported = import_frames(options.file, fresh, utc_now(), *store, progress.report());
-    progress.end();
-    if (!imported.ok()) {
-        return Error{imported.error()};
-    }
-    const std::string session = session_hex(imported->session);
-    if (imported->was_there()) {
-        std::printf("session %s was there already%s\n", session.c_str(),
-                    imported->is_given ? "; if this is another run that left the same bytes: --new-session" : "");
+    const ImportedFrames imported = PERFLEET_TRY(with_progress("import", [&](const ProgressReport& report) {
+        return import_frames(options.file, fresh, utc_now(), *store, report);
+    }));
+    const std::string session = session_hex(imported.session);
+    if (imported.was_there()) {
+        fmt::print("session {} was there already{}\n", session,
+                   imported.is_given ? "; if this is another run that left the same bytes: --new-session" : "");
     } else {
-        std::printf("session %s of %s: %llu rows in %llu batches\n", session.c_str(),
-                    printable(imported->target_name).c_str(), static_cast<unsigned long long>(imported->row_count),
-                    static_cast<unsigned long long>(imported->batches_stored));
+        fmt::print("session {} of {}: {} rows in {} batches\n", session, printable(imported.target_name),
+                   imported.row_count, imported.batches_stored);
     }
-    warn_of_expired(options, *imported);
-    if (imported->cut_short.has_value()) {
-        print_warning(*imported->cut_short + ": what stands before it is imported");
-    } else if (!imported->has_end) {
+    warn_of_expired(options, imported);
+    if (imported.cut_short.has_value()) {
+        print_warning(*imported.cut_short + ": what stands before it is imported");
+    } else if (!imported.has_end) {
         print_warning(options.file + ": its collector didn't come to an end: what it had not yet written is unknown");
     }
     return Done{};
@@ -244,7 +230,7 @@ Result<Done> import_collected(const ImportOptions& options) {
 
 Result<Done> import_recording(const ImportOptions& options) {
     auto file = PERFLEET_TRY(open_recording_file(options.file, options.format));
-    if (options.is_measured_here || options.has_clock_hz || options.is_new_session) {
+    if (options.is_measured_here || options.clock_hz || options.is_new_session) {
         return usage("--format " + file.format +
                      ": --measured-here, --clock-hz and --new-session are for other formats");
     }
@@ -263,11 +249,10 @@ Result<Done> import_recording(const ImportOptions& options) {
     const auto imported = PERFLEET_TRY(import_recording_file(std::move(file), import, *destination));
     const std::string session = session_hex(imported.session);
     if (imported.was_there()) {
-        std::printf("session %s was there already\n", session.c_str());
+        fmt::print("session {} was there already\n", session);
     } else {
-        std::printf("session %s of %s: %llu rows, %llu of them samples\n", session.c_str(),
-                    printable(imported.target_name).c_str(), static_cast<unsigned long long>(imported.row_count),
-                    static_cast<unsigned long long>(imported.sample_count));
+        fmt::print("session {} of {}: {} rows, {} of them samples\n", session, printable(imported.target_name),
+                   imported.row_count, imported.sample_count);
     }
     warn_of_expired(options, imported);
     return Done{};
@@ -281,7 +266,7 @@ Result<Done> import_file(const ImportOptions& options) {
     hints.clock_hz = clock_hz;
     hints.architecture = options.architecture;
     PERFLEET_TRY(read_points(options.point_files, hints));
-    auto runs = readers().at(options.format)(file.text, hints);
+    auto runs = kReaders.at(options.format)(file.text, hints);
     if (!runs.ok()) {
         return Error{runs.error().code, options.file + ": " + runs.error().message};
     }
@@ -304,10 +289,10 @@ Result<Done> import_file(const ImportOptions& options) {
             print_warning(options.file + ": " + warning);
         }
         if (stored->was_there) {
-            std::printf("session %s was there already\n", session_hex(stored->session).c_str());
+            fmt::print("session {} was there already\n", session_hex(stored->session));
         } else {
-            std::printf("session %s: %llu rows of %zu series\n", session_hex(stored->session).c_str(),
-                        static_cast<unsigned long long>(stored->row_count), run.series.size());
+            fmt::print("session {}: {} rows of {} series\n", session_hex(stored->session), stored->row_count,
+                       run.series.size());
         }
     }
     return Done{};
@@ -350,15 +335,10 @@ void add_kernel_log_options(CLI::App& command, ImportOptions& options) {
 }  // namespace
 
 void add_import_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand("import", "Put what other programs measured into a store");
-    const auto options = std::make_shared<ImportOptions>();
-    std::vector<std::string> names;
-    for (const auto& [name, reader] : readers()) {
-        names.push_back(name);
-    }
-    names.emplace_back(kFrames);
-    names.emplace_back(kPerfData);
-    names.emplace_back(kPprof);
+    const auto [command, options] = add_command<ImportOptions>(
+        app, invocation, "import", "Put what other programs measured into a store", import_as_told);
+    std::vector<std::string> names{kFrames, kPerfData, kPprof};
+    std::ranges::copy(std::views::keys(kReaders), std::back_inserter(names));
     add_options(*command, {{"FILE", options->file, "what to import; - for standard input", is_not_empty, is_required},
                            {"--format FORMAT", options->format,
                             "perf.data (recognised without it: perf's recordings, from files, folders and pipes); "
@@ -378,9 +358,9 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
           "where it was measured (default: the target of --key, that of the file, this host)"},
          {"--arch NAME", options->architecture, "its architecture"},
          {"--time TIME", options->time, "when (default: the file's time): RFC 3339, -2h"},
-         {"--clock-hz HZ", options->clock_hz, "the cycle counter's frequency: 62500000, 2.4e9"},
+         {"--clock-hz HZ", options->clock_hz, "the cycle counter's frequency: 62500000, 2.4e9", is_not_empty},
          {"--label K=V", options->labels,
-          "what else is known of the run: governor=performance, turbo=off, kernel=…, compiler_flags=…", is_one_each},
+          "what else is known of the run: governor=performance, turbo=off, kernel=…, compiler_flags=…", is_label},
          {"--measured-here", options->is_measured_here,
           "the run was measured on this machine as it is set now: governor, turbo, frequency, kernel and processor are "
           "stored with it"},
@@ -395,13 +375,6 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
          {"--symfs DIR", options->symfs,
           "perf.data with copied stacks (--call-graph dwarf): programs and libraries lie below this folder"}});
     add_kernel_log_options(*command, *options);
-    command->callback([&invocation, options, command] {
-        options->has_clock_hz = command->count("--clock-hz") != 0;
-        invocation.run = [options]() -> Result<int> {
-            PERFLEET_TRY(import_as_told(*options));
-            return 0;
-        };
-    });
 }
 
 }  // namespace perfleet

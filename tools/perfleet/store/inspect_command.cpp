@@ -1,6 +1,6 @@
 // inspect: what a store's folder contains, and which parts are damaged.
-#include <cstdio>
-#include <memory>
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
@@ -35,8 +35,8 @@ void add_row(Answer& answer, std::string what, std::string name, AnswerValue ses
 
 Answer content_of(const StoreCheck& check) {
     Answer answer;
-    answer.columns = {{"what", "", false},   {"name", "", false}, {"sessions", "", false}, {"batches", "", false},
-                      {"blocks", "", false}, {"rows", "", false}, {"size", "bytes", false}};
+    answer.columns = {{"what", ""},   {"name", ""}, {"sessions", ""}, {"batches", ""},
+                      {"blocks", ""}, {"rows", ""}, {"size", "bytes"}};
     const AnswerValue none;
     add_row(answer, "store",
             "format " + std::to_string(check.format_version) + ", " + std::to_string(check.shard_count) + " shards",
@@ -58,7 +58,7 @@ Answer content_of(const StoreCheck& check) {
 
 Answer damage_of(const StoreCheck& check) {
     Answer answer;
-    answer.columns = {{"place", "", false}, {"damage", "", false}, {"lost", "", false}};
+    answer.columns = {{"place", ""}, {"damage", ""}, {"lost", ""}};
     for (const StoreDamage& damage : check.damage) {
         answer.rows.push_back({damage.place, damage.what, damage.lost});
     }
@@ -93,11 +93,7 @@ AnswerValue per_row(std::uint64_t size_bytes, std::uint64_t row_count) {
 
 Answer answer_of(const StoreSizes& sizes) {
     Answer answer;
-    answer.columns = {{"series", "", false},
-                      {"column", "", false},
-                      {"rows", "", false},
-                      {"size", "bytes", false},
-                      {"a row", "bytes", false}};
+    answer.columns = {{"series", ""}, {"column", ""}, {"rows", ""}, {"size", "bytes"}, {"a row", "bytes"}};
     const AnswerValue none;
     for (const auto& [name, event] : sizes.events) {
         const std::string series = std::string{kind_name(name.kind)} + (name.event.empty() ? "" : " " + name.event);
@@ -141,74 +137,65 @@ Answer answer_of(const StoreSizes& sizes) {
 }
 
 std::string ratio(std::uint64_t part, std::uint64_t whole) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.2f", static_cast<double>(part) / static_cast<double>(whole));
-    return text;
+    return fmt::format("{:.2f}", static_cast<double>(part) / static_cast<double>(whole));
 }
 
 Result<int> run_sizes(const InspectOptions& options) {
-    ProgressLine progress{"inspect"};
-    const auto sizes = measure_store(options.data);
-    progress.end();
-    if (!sizes.ok()) {
-        return sizes.error();
-    }
-    PERFLEET_TRY(print_answer(answer_of(*sizes), options.output));
-    if (const std::uint64_t content = sizes->content_bytes(); content != 0) {
-        print_note(ratio(sizes->table_file_bytes + sizes->log_bytes + sizes->object_bytes, content) +
+    const StoreSizes sizes =
+        PERFLEET_TRY(with_progress("inspect", [&](const ProgressReport&) { return measure_store(options.data); }));
+    PERFLEET_TRY(print_answer(answer_of(sizes), options.output));
+    if (const std::uint64_t content = sizes.content_bytes(); content != 0) {
+        print_note(ratio(sizes.table_file_bytes + sizes.log_bytes + sizes.object_bytes, content) +
                    " bytes on disk for each byte that is kept (" +
-                   (sizes->object_bytes != 0 ? "objects, in each copy)" : "table files and logs)"));
+                   (sizes.object_bytes != 0 ? "objects, in each copy)" : "table files and logs)"));
     }
-    if (sizes->dictionary_node_count != 0) {
-        print_note(ratio(sizes->map_node_count, sizes->dictionary_node_count) + " stack nodes of " +
-                   std::to_string(sizes->map_count) + " epochs for each of the " +
-                   std::to_string(sizes->dictionary_node_count) + " in the dictionaries of partitions");
+    if (sizes.dictionary_node_count != 0) {
+        print_note(fmt::format("{} stack nodes of {} epochs for each of the {} in the dictionaries of partitions",
+                               ratio(sizes.map_node_count, sizes.dictionary_node_count), sizes.map_count,
+                               sizes.dictionary_node_count));
     }
-    if (const std::uint64_t nodes = sizes->row_count(Kind::kStack); nodes != 0) {
-        const std::uint64_t samples = sizes->row_count(Kind::kSample) + sizes->row_count(Kind::kDetailedSample);
+    if (const std::uint64_t nodes = sizes.row_count(Kind::kStack); nodes != 0) {
+        const std::uint64_t samples = sizes.row_count(Kind::kSample) + sizes.row_count(Kind::kDetailedSample);
         print_note(ratio(samples, nodes) + " samples for each stack node in the dictionaries");
     }
     return 0;
 }
 
-Result<int> run(const InspectOptions& options) {
+Result<int> run_inspect(const InspectOptions& options) {
     PERFLEET_TRY(data_folder_of(options.data));
     if (options.sizes) {
         return run_sizes(options);
     }
-    ProgressLine progress{"inspect"};
-    const auto check = check_store(options.data, options.verify, progress.report());
-    progress.end();
-    if (!check.ok()) {
-        return check.error();
-    }
-    Answer answer = options.verify ? damage_of(*check) : content_of(*check);
-    if (auto ledger = ledger_of(options.data, !check->damage.empty()); ledger.ok()) {
+    const StoreCheck check = PERFLEET_TRY(with_progress(
+        "inspect", [&](const ProgressReport& report) { return check_store(options.data, options.verify, report); }));
+    Answer answer = options.verify ? damage_of(check) : content_of(check);
+    if (auto ledger = ledger_of(options.data, !check.damage.empty()); ledger.ok()) {
         answer.ledger = std::move(*ledger);
     } else {
         answer.warnings.push_back("what was produced and lost can't be told: " + ledger.error().message);
     }
     if (!options.verify) {
-        for (const StoreDamage& damage : check->damage) {
+        for (const StoreDamage& damage : check.damage) {
             answer.warnings.push_back(damage.place + ": " + damage.what + "; lost: " + damage.lost);
         }
     }
-    if (check->has_more_damage) {
+    if (check.has_more_damage) {
         answer.warnings.push_back("more is damaged than is listed here");
     }
     PERFLEET_TRY(print_answer(answer, options.output));
     if (options.verify) {
-        print_note(verdict_of(*check, options.data));
+        print_note(verdict_of(check, options.data));
     }
-    return check->damage.empty() ? 0 : kExitFailure;
+    return check.damage.empty() ? 0 : kExitFailure;
 }
 
 }  // namespace
 
 void add_inspect_command(CLI::App& app, Invocation& invocation) {
-    CLI::App* command = app.add_subcommand(
-        "inspect", "What a store's folder holds; with --verify, every damaged file, record and block (exit status 1)");
-    const auto options = std::make_shared<InspectOptions>();
+    const auto [command, options] = add_command<InspectOptions>(
+        app, invocation, "inspect",
+        "What a store's folder holds; with --verify, every damaged file, record and block (exit status 1)",
+        run_inspect);
     add_options(*command, {{"--data DIR", options->data, "Folder of the store, or rados:POOL[/NAMESPACE]", is_not_empty,
                             shows_default},
                            ceph_conf_row(),
@@ -218,7 +205,6 @@ void add_inspect_command(CLI::App& app, Invocation& invocation) {
                             "how many bytes each kind of rows and each column takes, and what stands beside them",
                             excludes({"--verify"})}});
     add_options(*command, output_rows(options->output));
-    command->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 
 }  // namespace perfleet

@@ -82,18 +82,11 @@ Result<bool> SymbolWriter::put(const BuildSymbols& symbols) {
 }
 
 Result<Done> SymbolWriter::hand_over(const BuildSymbols& symbols) const {
-    const auto control_line = ControlLine::open(folder_);
-    if (!control_line.ok()) {
-        return Error{ErrorCode::kBusy, folder_ +
-                                           ": a process that takes no requests writes to this folder; try again "
-                                           "when it has ended (" +
-                                           control_line.error().message + ")"};
-    }
     const HandedFile file{folder_};
     PERFLEET_TRY(file.write(symbols.content.bytes));
     OperatorCommand order = order_of_symbols(symbols.build_id, symbols.content.type, file.path());
     order.timeout_ns = kWriteTimeoutNs;
-    const auto answers = PERFLEET_TRY((*control_line)->ask({SessionRecord{}}, order));
+    const auto answers = PERFLEET_TRY(ask_writer(folder_, {SessionRecord{}}, order));
     const OperatorReply& reply = answers.front().reply;
     return reply.outcome == RequestOutcome::kApplied
                ? Result<Done>{Done{}}
