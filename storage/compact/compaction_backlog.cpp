@@ -1,6 +1,5 @@
 #include "storage/compact/compaction_backlog.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "schemas/wire/delivery_limits.h"

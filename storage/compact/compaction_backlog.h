@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "schemas/vocabulary/time.h"
-#include "storage/key/key_bytes.h"
 #include "storage/limits/store_limits.h"
 #include "storage/model/keys.h"
 

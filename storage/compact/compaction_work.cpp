@@ -5,13 +5,13 @@
 
 namespace perfleet {
 
-Result<Compactor::Outcome> do_compact_work(const Engine& engine, const KeyedReads& reads,
-                                           const CompactionBacklog::Work& work, const CompactionMakers& makers,
-                                           const Compactor::Commit& commit, const Compactor::OnStep& on_step) {
+Result<Compactor::Outcome> do_compact_work(const KeyedReads& reads, const CompactionBacklog::Work& work,
+                                           const CompactionMakers& makers, const Compactor::Commit& commit,
+                                           const Compactor::OnStep& on_step) {
     if (work.is_day) {
-        return SummaryMaker{engine, reads, work.partition, *makers.summaries, commit, on_step}.make_summaries();
+        return SummaryMaker{reads, work.partition, *makers.summaries, commit, on_step}.make_summaries();
     }
-    Compactor compactor{engine, reads, work.partition, commit, on_step};
+    Compactor compactor{reads, work.partition, commit, on_step};
     auto compacted = work.session ? compactor.compact_session(*work.session) : compactor.compact_partition();
     const bool is_whole =
         compacted.ok() && (*compacted == Compactor::Outcome::kDone || *compacted == Compactor::Outcome::kLeftover);
@@ -19,7 +19,7 @@ Result<Compactor::Outcome> do_compact_work(const Engine& engine, const KeyedRead
         return compacted;
     }
     if (makers.dictionaries) {
-        DictionaryMaker maker{engine, reads, work.partition, *makers.dictionaries, commit, on_step};
+        DictionaryMaker maker{reads, work.partition, *makers.dictionaries, commit, on_step};
         auto made = maker.make_dictionary();
         if (!made.ok() || *made != Compactor::Outcome::kDone) {
             return made;

@@ -8,7 +8,6 @@
 #include "storage/compact/compaction_backlog.h"
 #include "storage/compact/compactor.h"
 #include "storage/compact/policy.h"
-#include "storage/engine/engine.h"
 #include "storage/read/keyed_reads.h"
 
 namespace perfleet {
@@ -21,8 +20,7 @@ struct CompactionMakers {
 
 // Makes the summaries of a day if only they are left to do; else compacts, and makes the dictionary of a partition that
 // is compacted as a whole.
-[[nodiscard]] Result<Compactor::Outcome> do_compact_work(const Engine& engine, const KeyedReads& reads,
-                                                         const CompactionBacklog::Work& work,
+[[nodiscard]] Result<Compactor::Outcome> do_compact_work(const KeyedReads& reads, const CompactionBacklog::Work& work,
                                                          const CompactionMakers& makers,
                                                          const Compactor::Commit& commit,
                                                          const Compactor::OnStep& on_step);

@@ -12,7 +12,6 @@
 
 #include "storage/block/block_compactor.h"
 #include "storage/compact/partition_maker.h"
-#include "storage/key/key_bytes.h"
 #include "storage/model/batch.h"
 #include "storage/model/keys.h"
 

@@ -15,7 +15,6 @@
 #include "storage/compact/partition_maker.h"
 #include "storage/compact/policy.h"
 #include "storage/dictionary/partition_nodes.h"
-#include "storage/key/key_bytes.h"
 #include "storage/model/keys.h"
 #include "storage/model/row_cover.h"
 
@@ -23,9 +22,9 @@ namespace perfleet {
 
 class DictionaryMaker : private PartitionMaker {
 public:
-    DictionaryMaker(const Engine& engine, const KeyedReads& reads, const Partition& partition,
-                    const DictionaryPolicy& policy, Commit commit, OnStep on_step)
-        : PartitionMaker{engine, reads, partition, std::move(commit), std::move(on_step)},
+    DictionaryMaker(const KeyedReads& reads, const Partition& partition, const DictionaryPolicy& policy, Commit commit,
+                    OnStep on_step)
+        : PartitionMaker{reads, partition, std::move(commit), std::move(on_step)},
           policy_{policy},
           nodes_{policy.nodes_max} {}
 

@@ -31,9 +31,8 @@ public:
     using OnStep = CompactionSteps::OnStep;
     using Outcome = CompactionSteps::Outcome;
 
-    PartitionMaker(const Engine& engine, const KeyedReads& reads, const Partition& partition, Commit commit,
-                   OnStep on_step)
-        : engine_{&engine}, reads_{&reads}, partition_{partition}, steps_{std::move(commit), std::move(on_step)} {}
+    PartitionMaker(const KeyedReads& reads, const Partition& partition, Commit commit, OnStep on_step)
+        : reads_{&reads}, partition_{partition}, steps_{std::move(commit), std::move(on_step)} {}
 
 protected:
     // Calls `work` for each session of the partition until it returns false; damage ends only the work on its session.
@@ -59,7 +58,7 @@ protected:
         if (seqs.last != Seq{~0ULL}) {
             range.end = block_key({partition, session.target, session.session, series, seqs.last}) + '\0';
         }
-        return {*engine_, std::move(range), series, epoch};
+        return {reads_->engine(), std::move(range), series, epoch};
     }
 
     // Passes all blocks of these kinds to `add`. False if it refuses one, or if they don't have `row_count` rows.
@@ -81,10 +80,9 @@ protected:
 
     // Skips damaged ranges entirely: other files may hold older values there, from which nothing must be made.
     [[nodiscard]] ReadableCursor undamaged(const KeyRange& range) const {
-        return ReadableCursor{*engine_, range, ReadableCursor::InGaps::kNothing};
+        return ReadableCursor{reads_->engine(), range, ReadableCursor::InGaps::kNothing};
     }
 
-    const Engine* engine_;
     const KeyedReads* reads_;
     Partition partition_;
     CompactionSteps steps_;

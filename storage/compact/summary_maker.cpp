@@ -1,6 +1,5 @@
 #include "storage/compact/summary_maker.h"
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -9,7 +8,6 @@
 #include "schemas/vocabulary/kinds.h"
 #include "storage/engine/damaged_reads.h"
 #include "storage/limits/store_limits.h"
-#include "storage/model/row_cover.h"
 
 namespace perfleet {
 namespace {

@@ -10,7 +10,6 @@
 #include <map>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "storage/compact/epoch_rows.h"
 #include "storage/compact/partition_maker.h"
@@ -23,9 +22,9 @@ namespace perfleet {
 
 class SummaryMaker : private PartitionMaker {
 public:
-    SummaryMaker(const Engine& engine, const KeyedReads& reads, const Partition& partition, const SummaryPolicy& policy,
-                 Commit commit, OnStep on_step)
-        : PartitionMaker{engine, reads, partition, std::move(commit), std::move(on_step)}, policy_{policy} {}
+    SummaryMaker(const KeyedReads& reads, const Partition& partition, const SummaryPolicy& policy, Commit commit,
+                 OnStep on_step)
+        : PartitionMaker{reads, partition, std::move(commit), std::move(on_step)}, policy_{policy} {}
 
     // Skips summaries that exist already.
     [[nodiscard]] Result<Outcome> make_summaries();

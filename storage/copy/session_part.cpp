@@ -1,6 +1,5 @@
 #include "storage/copy/session_part.h"
 
-#include <algorithm>
 #include <array>
 #include <set>
 #include <span>
@@ -127,13 +126,10 @@ Result<Done> put_record(const Engine& to, const SessionPart& part, std::string_v
 
 Result<std::vector<std::string>> keys_in(const Engine& engine, const KeyRange& range) {
     std::vector<std::string> keys;
-    PERFLEET_TRY(visit_readable(
-        engine, range,
-        [&](std::string_view key, std::string_view) {
-            keys.emplace_back(key);
-            return Visit::kContinue;
-        },
-        [](const DamagedRange&) {}));
+    PERFLEET_TRY(visit_readable(engine, range, [&](std::string_view key, std::string_view) {
+        keys.emplace_back(key);
+        return Visit::kContinue;
+    }));
     return keys;
 }
 
@@ -322,7 +318,6 @@ Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& pa
 Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& part, const SessionPart& part_there) {
     PartCopy copy;
     OwnedChanges changes;
-    DamageNotes notes;
     for (const KeyRange& range : std::array{records_of(part_there), blocks_of(part_there)}) {
         auto keys = PERFLEET_TRY(keys_in(to, range));
         changes.changes.deletes.insert(changes.changes.deletes.end(), keys.begin(), keys.end());
@@ -330,7 +325,7 @@ Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& p
     std::set<Seq> there;
     for (const Engine* engine : {static_cast<const Engine*>(&to), &from}) {
         const SessionPart& its = engine == &to ? part_there : part;
-        const KeyedReads reads{*engine, notes};
+        const KeyedReads reads{*engine};
         std::string damage;
         std::set<Seq> found;
         auto visited = reads.visit_batches(
@@ -358,8 +353,8 @@ Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& p
     for (const Changes::Put& put : changes.changes.puts) {
         copy.size_bytes += put.key.size() + put.value.size();
     }
-    auto written = to.write(domain_of(part_there.partition), 0, changes.changes);
-    return written.ok() ? Result<PartCopy>{std::move(copy)} : written.error();
+    PERFLEET_TRY(to.write(domain_of(part_there.partition), 0, changes.changes));
+    return copy;
 }
 
 Result<std::uint32_t> checksum_of_part(const Engine& engine, const SessionPart& part) {

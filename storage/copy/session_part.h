@@ -7,7 +7,6 @@
 
 #include "schemas/vocabulary/error.h"
 #include "storage/engine/engine.h"
-#include "storage/key/key_bytes.h"
 #include "storage/model/keys.h"
 #include "storage/read/keyed_reads.h"
 

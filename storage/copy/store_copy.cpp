@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -46,8 +45,8 @@ public:
           to_{to},
           from_shards_{from_shards},
           to_shards_{to_shards},
-          from_reads_{from, notes_},
-          to_reads_{to, notes_},
+          from_reads_{from},
+          to_reads_{to},
           progress_{progress} {}
 
     [[nodiscard]] Result<CopyReport> run() {
@@ -57,16 +56,17 @@ public:
               &StoreCopy::copy_notes, &StoreCopy::copy_ends, &StoreCopy::compare}) {
             PERFLEET_TRY((this->*step)());
         }
-        for (std::string& note : notes_.read()) {
-            add_note(report_.damage, std::move(note));
+        for (const KeyedReads* reads : {&from_reads_, &to_reads_}) {
+            for (std::string& note : reads->skipped()) {
+                add_note(report_.damage, std::move(note));
+            }
         }
         return std::move(report_);
     }
 
 private:
     [[nodiscard]] Result<Done> put_absent(const std::string& key, const std::string& value, bool* is_new = nullptr) {
-        auto there = PERFLEET_TRY(to_.get(key));
-        if (there.has_value()) {
+        if (PERFLEET_TRY(to_.get(key)).has_value()) {
             return Done{};
         }
         if (is_new != nullptr) {
@@ -74,8 +74,7 @@ private:
         }
         OwnedChanges changes;
         changes.put(key, value);
-        const auto domain = domain_of_key(key, to_shards_);
-        return domain.ok() ? to_.write(*domain, 0, changes.changes) : domain.error();
+        return to_.write(PERFLEET_TRY(domain_of_key(key, to_shards_)), 0, changes.changes);
     }
 
     // Calls put_absent() for every readable key of the range.
@@ -156,8 +155,7 @@ private:
             return Done{};
         }
         for (const Partition& partition : partitions) {
-            auto sessions = PERFLEET_TRY(from_reads_.sessions(partition));
-            part_count_ += sessions.size();
+            part_count_ += PERFLEET_TRY(from_reads_.sessions(partition)).size();
         }
         return Done{};
     }
@@ -169,24 +167,21 @@ private:
     }
 
     [[nodiscard]] Result<PartBatches> read_source(const SessionPart& part) {
-        auto batches = read_part(from_reads_, part);
-        if (batches.ok() && !batches->damage.empty()) {
-            add_note(report_.damage, batches->damage);
+        PartBatches batches = PERFLEET_TRY(read_part(from_reads_, part));
+        if (!batches.damage.empty()) {
+            add_note(report_.damage, batches.damage);
         }
         return batches;
     }
 
     [[nodiscard]] Result<Done> copy(const SessionPart& part, const SessionRecord& session) {
         const SessionPart part_there = part.in(to_shards_);
-        auto from = read_source(part);
-        auto to = read_part(to_reads_, part_there);
-        if (!from.ok() || !to.ok()) {
-            return from.ok() ? to.error() : from.error();
-        }
+        const PartBatches from = PERFLEET_TRY(read_source(part));
+        const PartBatches to = PERFLEET_TRY(read_part(to_reads_, part_there));
         ++report_.parts.in_source;
-        report_.batches.in_source += from->seals.size();
-        report_.rows.in_source += from->row_count();
-        const PartVerdict verdict = judge_part(*from, *to);
+        report_.batches.in_source += from.seals.size();
+        report_.rows.in_source += from.row_count();
+        const PartVerdict verdict = judge_part(from, to);
         if (verdict == PartVerdict::kConflict) {
             refuse(words(part) + " has other batches there; copy it into a store of its own");
             return Done{};
@@ -202,7 +197,7 @@ private:
         changes.put(partition_session_key(part_there.partition, session.target, session.session),
                     encode_record(session));
         PERFLEET_TRY(to_.write(domain_of(part_there.partition), 0, changes.changes));
-        const bool is_alone = verdict == PartVerdict::kReplaces || to->seals.empty();
+        const bool is_alone = verdict == PartVerdict::kReplaces || to.seals.empty();
         auto copied = verdict == PartVerdict::kInterleaves ? merge_part(from_, to_, part, part_there)
                                                            : copy_part(from_, to_, part, part_there, is_alone);
         if (verdict == PartVerdict::kInterleaves && !copied.ok() && is_damage(copied.error())) {
@@ -210,18 +205,16 @@ private:
             refuse(words(part) + " lies between batches there that can't be read: " + copied.error().message);
             return Done{};
         }
-        if (!copied.ok()) {
-            return copied.error();
-        }
-        report_.row_count_left_out += copied->row_count_left_out;
-        if (!copied->damage.empty()) {
-            add_note(report_.damage, copied->damage);
+        const PartCopy done = PERFLEET_TRY(std::move(copied));
+        report_.row_count_left_out += done.row_count_left_out;
+        if (!done.damage.empty()) {
+            add_note(report_.damage, done.damage);
         }
         auto now = PERFLEET_TRY(read_part(to_reads_, part_there));
         ++report_.parts.copied;
-        report_.batches.copied += now.seals.size() - std::min(now.seals.size(), to->seals.size());
-        report_.rows.copied += now.row_count() - std::min(now.row_count(), to->row_count());
-        report_.size_bytes += copied->size_bytes;
+        report_.batches.copied += now.seals.size() - std::min(now.seals.size(), to.seals.size());
+        report_.rows.copied += now.row_count() - std::min(now.row_count(), to.row_count());
+        report_.size_bytes += done.size_bytes;
         return Done{};
     }
 
@@ -358,20 +351,14 @@ private:
                   [](const SessionPart& a, const SessionPart& b) { return a.in(ShardCount{1}) < b.in(ShardCount{1}); });
         for (const SessionPart& part : compared_) {
             count_done();
-            auto from = checksum_of_part(from_, part);
-            auto to = checksum_of_part(to_, part.in(to_shards_));
-            if ((!from.ok() && !is_damage(from.error())) || (!to.ok() && !is_damage(to.error()))) {
-                return from.ok() ? to.error() : from.error();
-            }
-            std::uint32_t in_source = from.ok() ? *from : 0;
-            std::uint32_t in_target = to.ok() ? *to : ~in_source;
+            const auto from = PERFLEET_TRY(unless_damaged(checksum_of_part(from_, part)));
+            const auto to = PERFLEET_TRY(unless_damaged(checksum_of_part(to_, part.in(to_shards_))));
+            const std::uint32_t in_source = from.value_or(0);
+            std::uint32_t in_target = to.value_or(~in_source);
             if (in_source != in_target) {
-                auto batches = read_part(from_reads_, part);
-                auto there = read_part(to_reads_, part.in(to_shards_));
-                if (!batches.ok() || !there.ok()) {
-                    return batches.ok() ? there.error() : batches.error();
-                }
-                const bool holds_all = from.ok() && to.ok() && judge_part(*batches, *there) == PartVerdict::kPresent;
+                const auto batches = PERFLEET_TRY(read_part(from_reads_, part));
+                const auto there = PERFLEET_TRY(read_part(to_reads_, part.in(to_shards_)));
+                const bool holds_all = from && to && judge_part(batches, there) == PartVerdict::kPresent;
                 in_target = holds_all ? in_source : in_target;
             }
             report_.checksum_in_source = add_to_checksum(report_.checksum_in_source, in_source);
@@ -384,7 +371,6 @@ private:
     Engine& to_;
     ShardCount from_shards_;
     ShardCount to_shards_;
-    DamageNotes notes_;
     KeyedReads from_reads_;
     KeyedReads to_reads_;
     std::set<SessionName> sessions_;  // without those that contradict the target's

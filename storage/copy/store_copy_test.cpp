@@ -486,8 +486,7 @@ TEST_F(CopiedStore, ShowsASessionsHourWholeOrNotAtAllAndGoesOnAfterAnInterruptio
         MortalEngine to{engine, writes};
         const auto copied = copy_part(**source, to, part, part, true);
         was_whole = copied.ok();
-        DamageNotes notes;
-        const auto batches = read_part(KeyedReads{engine, notes}, part);
+        const auto batches = read_part(KeyedReads{engine}, part);
         ASSERT_TRUE(batches.ok());
         EXPECT_EQ(batches->row_count(), was_whole ? 12 * kRows : writes == 0 ? 8 * kRows : 0);
         // Begun again.
@@ -565,8 +564,7 @@ protected:
         return partition_batch_key(part_.partition, {kTarget, kSession, Seq{seq}});
     }
     [[nodiscard]] PartBatches batches_in(const Engine& engine) const {
-        DamageNotes notes;
-        auto batches = read_part(KeyedReads{engine, notes}, part_);
+        auto batches = read_part(KeyedReads{engine}, part_);
         EXPECT_TRUE(batches.ok());
         return std::move(*batches);
     }

@@ -173,7 +173,9 @@ Result<Done> visit_readable(const Engine& engine, const KeyRange& range, const V
     for (;;) {
         const auto step = PERFLEET_TRY(cursor.next());
         if (step == CursorStep::kGap) {
-            on_damage(cursor.gap());
+            if (on_damage) {
+                on_damage(cursor.gap());
+            }
         } else if (step == CursorStep::kEnd || visitor(cursor.key(), cursor.value()) == Visit::kStop) {
             return Done{};
         }
@@ -187,7 +189,9 @@ Result<std::optional<std::string>> get_readable(const Engine& engine, const std:
         return found;
     }
     const KeyRange range{key, key + '\0'};
-    on_damage({range, found.error(), {}, false});
+    if (on_damage) {
+        on_damage({range, found.error(), {}, false});
+    }
     ReadableCursor at{engine, range};
     const auto is_any = PERFLEET_TRY(at.next_item());
     return is_any ? std::optional{std::string{at.value()}} : std::nullopt;

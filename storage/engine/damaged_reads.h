@@ -54,16 +54,16 @@ private:
     DamagedRange gap_;
 };
 
-// Visits all keys and values of a ReadableCursor, until the visitor stops it.
+// Visits all keys and values of a ReadableCursor, until the visitor stops it. Without `on_damage` gaps are passed over.
 [[nodiscard]] Result<Done> visit_readable(
     const Engine& engine, const KeyRange& range,
     const std::function<Visit(std::string_view key, std::string_view value)>& visitor,
-    const std::function<void(const DamagedRange&)>& on_damage);
+    const std::function<void(const DamagedRange&)>& on_damage = {});
 
 // As Engine::get; if the value can't be read, the value of another file, which may be older, or nothing. Then
 // `on_damage` is called. Errors: all except damage.
 [[nodiscard]] Result<std::optional<std::string>> get_readable(
-    const Engine& engine, const std::string& key, const std::function<void(const DamagedRange&)>& on_damage);
+    const Engine& engine, const std::string& key, const std::function<void(const DamagedRange&)>& on_damage = {});
 
 // Whether `key` is the first key of a lost file.
 [[nodiscard]] bool begins_lost_file(const Engine& engine, std::string_view key);
@@ -71,6 +71,14 @@ private:
 // Whether the error is about damaged or missing bytes: then other keys can still be read.
 [[nodiscard]] bool is_damage(const Error& error);
 
+// The value; nothing if it is damaged. Errors: all except damage.
+template <class T>
+[[nodiscard]] Result<std::optional<T>> unless_damaged(Result<T> result) {
+    if (result.ok()) {
+        return std::optional<T>{std::in_place, std::move(result).value()};
+    }
+    return is_damage(result.error()) ? Result<std::optional<T>>{std::nullopt} : std::move(result).error();
+}
 // The error, with the key in words in front.
 [[nodiscard]] Error at_key(std::string_view key, const Error& error);
 

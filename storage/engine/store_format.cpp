@@ -29,17 +29,14 @@ Result<std::optional<std::uint64_t>> decode_version(const Result<std::optional<s
 Result<ShardCount> infer_shards(const Engine& engine) {
     std::uint64_t common_divisor = 0;  // of all differences between a target id and its shard
     std::uint16_t shard_max = 0;
-    PERFLEET_TRY(visit_readable(
-        engine, all_session_partitions_range(),
-        [&](std::string_view key, std::string_view) {
-            if (const auto listed = decode_session_partition_key(key); listed.ok()) {
-                const std::uint16_t shard = listed->partition.shard;
-                shard_max = std::max(shard_max, shard);
-                common_divisor = std::gcd(common_divisor, listed->name.target.value - shard);
-            }
-            return Visit::kContinue;
-        },
-        [](const DamagedRange&) {}));
+    PERFLEET_TRY(visit_readable(engine, all_session_partitions_range(), [&](std::string_view key, std::string_view) {
+        if (const auto listed = decode_session_partition_key(key); listed.ok()) {
+            const std::uint16_t shard = listed->partition.shard;
+            shard_max = std::max(shard_max, shard);
+            common_divisor = std::gcd(common_divisor, listed->name.target.value - shard);
+        }
+        return Visit::kContinue;
+    }));
     const auto agrees = [&](std::uint16_t count) { return count > shard_max && common_divisor % count == 0; };
     ShardCount shards;
     if (agrees(shards.value)) {
@@ -70,7 +67,7 @@ Result<ShardCount> decode_shards_untrusted(std::string_view bytes) {
 }
 
 Result<ShardCount> shards_of(const Engine& engine, std::optional<ShardCount> if_unknown) {
-    const auto bytes = PERFLEET_TRY(get_readable(engine, shards_key(), [](const DamagedRange&) {}));
+    const auto bytes = PERFLEET_TRY(get_readable(engine, shards_key()));
     if (!bytes.has_value()) {
         return if_unknown ? Result<ShardCount>{*if_unknown} : infer_shards(engine);
     }

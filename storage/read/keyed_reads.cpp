@@ -93,7 +93,7 @@ auto KeyedReads::next_noting(ReadableCursor& at, const Decode& decode, bool* is_
             if (value.ok()) {
                 return std::optional{std::move(*value)};
             }
-            notes_->add(step == CursorStep::kItem ? at_key(at.key(), value.error()).message : damage_in(value.error()));
+            notes_.add(step == CursorStep::kItem ? at_key(at.key(), value.error()).message : damage_in(value.error()));
             if (is_damaged != nullptr && step == CursorStep::kGap) {
                 *is_damaged = true;
             }
@@ -102,6 +102,22 @@ auto KeyedReads::next_noting(ReadableCursor& at, const Decode& decode, bool* is_
 }
 
 // Partitions of an unfinished drop are hidden: their rows count as expired already.
+Result<Done> KeyedReads::refresh() {
+    notes_.clear();
+    return owned_ != nullptr ? owned_->refresh() : Done{};
+}
+
+std::vector<std::string> KeyedReads::damage() const {
+    std::vector<std::string> damage = notes_.read();
+    const auto known = engine_->damage();
+    for (const std::string& at_open : known->at_open) {
+        if (std::find(damage.begin(), damage.end(), at_open) == damage.end()) {
+            damage.push_back(at_open);
+        }
+    }
+    return damage;
+}
+
 Result<std::vector<Partition>> KeyedReads::partitions() const {
     auto found = PERFLEET_TRY(partitions_with_keys());
     auto dropped = PERFLEET_TRY(dropped_partitions());
@@ -181,13 +197,10 @@ Result<std::uint64_t> KeyedReads::session_size_bytes(const SessionName& session)
     std::uint64_t sum = 0;
     for (const Partition& partition : partitions) {
         for (const KeyRange& range : session_ranges(partition, session)) {
-            PERFLEET_TRY(visit_readable(
-                *engine_, range,
-                [&](std::string_view key, std::string_view value) {
-                    sum += key.size() + value.size();
-                    return Visit::kContinue;
-                },
-                [](const DamagedRange&) {}));
+            PERFLEET_TRY(visit_readable(*engine_, range, [&](std::string_view key, std::string_view value) {
+                sum += key.size() + value.size();
+                return Visit::kContinue;
+            }));
         }
     }
     return sum;
@@ -260,7 +273,7 @@ Result<Done> KeyedReads::visit_decodable(
 }
 
 Result<std::optional<std::string>> KeyedReads::get_noting(const std::string& key) const {
-    return get_readable(*engine_, key, [&](const DamagedRange& damaged) { notes_->add(damage_in(damaged.error)); });
+    return get_readable(*engine_, key, [&](const DamagedRange& damaged) { notes_.add(damage_in(damaged.error)); });
 }
 
 Result<std::vector<std::pair<Series, std::uint64_t>>> KeyedReads::expired(TargetId target, SessionId session) const {

@@ -11,8 +11,6 @@
 namespace perfleet {
 namespace {
 
-void ignore_damage(const DamagedRange&) {}
-
 bool is_same_series(const BlockKey& a, const BlockKey& b) {
     return a.partition == b.partition && a.target == b.target && a.session == b.session && a.series == b.series;
 }
@@ -47,7 +45,7 @@ Result<Done> RepeatedBlocks::read_compacted() {
         return Done{};
     }
     seqs_.clear();
-    const auto bytes = PERFLEET_TRY(get_readable(*engine_, block_key(*compacted_), ignore_damage));
+    const auto bytes = PERFLEET_TRY(get_readable(*engine_, block_key(*compacted_)));
     const auto block = bytes.has_value() ? parse_block_untrusted(*bytes) : Result<BlockView>{BlockView{}};
     if (block.ok()) {
         for (const BlockPart& part : block->parts) {

@@ -16,7 +16,7 @@ namespace perfleet {
 Result<bool> KeyedReads::visit_session_records(const KeyRange& range,
                                                const std::function<Visit(SessionRecord&&)>& visitor) const {
     bool is_whole = true;
-    auto visited = visit_readable(
+    PERFLEET_TRY(visit_readable(
         *engine_, range,
         [&](std::string_view key, std::string_view value) {
             auto record = decode_session_untrusted(value);
@@ -24,14 +24,14 @@ Result<bool> KeyedReads::visit_session_records(const KeyRange& range,
                 return visitor(std::move(*record));
             }
             is_whole = false;
-            notes_->add(at_key(key, record.error()).message);
+            notes_.add(at_key(key, record.error()).message);
             return Visit::kContinue;
         },
         [&](const DamagedRange& damaged) {
             is_whole = false;
-            notes_->add(damage_in(damaged.error));
-        });
-    return visited.ok() ? Result<bool>{is_whole} : visited.error();
+            notes_.add(damage_in(damaged.error));
+        }));
+    return is_whole;
 }
 
 // Sessions with a readable batch record in the partition: one seek for each.
@@ -123,8 +123,8 @@ Result<Done> KeyedReads::visit_sessions(const std::function<Visit(SessionRecord&
     }
     for (const auto& [name, is_found] : damaged) {
         if (!is_found) {
-            notes_->add(describe_key(session_key(Table::kSession, name.target, name.session)) +
-                        ": what the session is can't be read, so its rows can't be shown");
+            notes_.add(describe_key(session_key(Table::kSession, name.target, name.session)) +
+                       ": what the session is can't be read, so its rows can't be shown");
         }
     }
     return Done{};
@@ -153,7 +153,7 @@ Result<std::vector<SessionName>> KeyedReads::session_names(const Partition& part
             return step.error();
         }
         if (*step == CursorStep::kGap) {
-            notes_->add(damage_in(at.gap().error));
+            notes_.add(damage_in(at.gap().error));
             const auto with_batches = PERFLEET_TRY(sessions_with_batches(partition));
             names.insert(with_batches.begin(), with_batches.end());
         } else if (const auto name = decode_partition_session_key(at.key()); name.ok()) {

@@ -32,12 +32,9 @@ Result<std::uint64_t> ExpiredRows::finish() {
     std::uint64_t sum = 0;
     for (const auto& [name, row_count] : rows_) {
         const auto& [target, session, series] = name;
-        auto before = reads_->expired_rows(target, session, series, partition_);
-        if (!before.ok() && !is_damage(before.error())) {
-            return before;
-        }
+        const auto before = PERFLEET_TRY(unless_damaged(reads_->expired_rows(target, session, series, partition_)));
         changes_->put(expired_key(target, session, series, partition_),
-                      encode_record(std::max(row_count, before.ok() ? *before : 0)));
+                      encode_record(std::max(row_count, before.value_or(0))));
         sum += is_definition(series.kind) ? 0 : row_count;
     }
     return sum;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "storage/engine/owned_changes.h"
-#include "storage/key/key_bytes.h"
 #include "storage/model/keys.h"
 #include "storage/read/keyed_reads.h"
 

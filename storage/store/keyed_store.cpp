@@ -23,7 +23,6 @@
 #include "storage/store/put_call.h"
 #include "storage/store/session_removal.h"
 #include "storage/store/unused_images.h"
-#include "storage/summary/day_summary.h"
 
 namespace perfleet {
 namespace {
@@ -31,13 +30,13 @@ namespace {
 // The last count blocks the writer, so that a partition that receives rows all the time can be dropped, too.
 constexpr int kCountsOfADropMax = 3;
 
-class KeyedStore final : public ReaderOver<Store>, private ShardLeases {
+class KeyedStore final : public Store, public KeyedReads, private ShardLeases {
 public:
     KeyedStore(std::unique_ptr<Engine> engine, ShardCount shards, const StoreOptions& options, Guard guard)
-        : ReaderOver<Store>{std::move(engine), shards},
+        : KeyedReads{std::move(engine), shards},
           guard_{guard},
-          leases_{this->engine().leases()},
-          known_{reads()},
+          leases_{own_engine().leases()},
+          known_{*this},
           backlog_{options.compact_batches},
           makers_{options.summaries, options.dictionaries} {}
 
@@ -48,13 +47,13 @@ public:
         PERFLEET_TRY(check_shard(partition, session.target));
         PERFLEET_TRY(be_ready());
         auto known = PERFLEET_TRY(known_.session(session.target, session.session));
-        auto before = PERFLEET_TRY(reads().session(session.target, session.session));
+        auto before = PERFLEET_TRY(this->session(session.target, session.session));
         if (before.has_value() && !has_same_meaning(*before, session)) {
             return Error{ErrorCode::kConflict,
                          describe_key(session_key(Table::kSession, session.target, session.session)) +
                              " has another clock or other events than before"};
         }
-        auto dropped = PERFLEET_TRY(reads().is_dropped(partition));
+        auto dropped = PERFLEET_TRY(is_dropped(partition));
         const bool is_changed = !before.has_value() || *before != session;
         // Each writer puts the record again, so that table files it fills can be understood without older ones.
         const bool is_expired = dropped || known->is_removed;
@@ -89,21 +88,17 @@ public:
                                                       std::span<const AdmittedBatch> batches) override {
         const std::lock_guard lock{writing_};
         PERFLEET_TRY(be_ready());
-        auto dropped = PERFLEET_TRY(reads().is_dropped(partition));
-        PutCall call{reads(), known_, partition, dropped};
+        auto dropped = PERFLEET_TRY(is_dropped(partition));
+        PutCall call{*this, known_, partition, dropped};
         std::vector<PutOutcome> outcomes;
         outcomes.reserve(batches.size());
         for (const AdmittedBatch& batch : batches) {
             PERFLEET_TRY(check_shard(partition, batch.key.target));
-            auto outcome = PERFLEET_TRY(call.judge(batch));
-            outcomes.push_back(outcome);
+            outcomes.push_back(PERFLEET_TRY(call.judge(batch)));
         }
         if (!call.stored().empty() && !backlog_.knows(partition)) {
-            auto compacted = reads().compaction_mark(partition);
-            if (!compacted.ok() && !is_damage(compacted.error())) {
-                return compacted.error();
-            }
-            if (!compacted.ok() || compacted->has_value()) {
+            const auto compacted = PERFLEET_TRY(unless_damaged(compaction_mark(partition)));
+            if (!compacted || compacted->has_value()) {
                 call.changes().deletes.push_back(compacted_key(partition));
             }
         }
@@ -122,7 +117,7 @@ public:
 
     [[nodiscard]] Result<std::optional<std::uint8_t>> retention_class(TargetId target, SessionId session,
                                                                       BucketNumber bucket) const override {
-        return reads().retention_class(target, session, bucket);
+        return KeyedReads::retention_class(target, session, bucket);
     }
 
     [[nodiscard]] Result<Done> advance_watermarks(std::span<const SessionPrefix> prefixes) override {
@@ -151,8 +146,7 @@ public:
     [[nodiscard]] Result<Done> end_session(TargetId target, SessionId session, const SessionEnd& end) override {
         const std::lock_guard lock{writing_};
         PERFLEET_TRY(be_ready());
-        auto before = PERFLEET_TRY(session_end(target, session));
-        if (before.has_value()) {
+        if (PERFLEET_TRY(session_end(target, session)).has_value()) {
             return Done{};
         }
         OwnedChanges changes;
@@ -168,7 +162,7 @@ public:
         note.given_name = given_name;
         OwnedChanges changes;
         changes.put(session_key(Table::kSessionNote, session.target, session.session), encode_record(note));
-        auto written = engine().write(shard_domain(session.target, shards()), guard_, changes.changes);
+        auto written = own_engine().write(shard_domain(session.target, shards()), guard_, changes.changes);
         return written.ok() ? sync_beside() : std::move(written);
     }
 
@@ -183,8 +177,7 @@ public:
         }
         const std::lock_guard lock{writing_};
         PERFLEET_TRY(be_ready());
-        auto before = PERFLEET_TRY(image(build_id));
-        if (before.has_value()) {
+        if (PERFLEET_TRY(image(build_id)).has_value()) {
             return Done{};
         }
         OwnedChanges changes;
@@ -217,32 +210,31 @@ public:
             return removed.error();
         }
         for (const Partition& partition : partitions) {
-            PERFLEET_TRY(engine().reclaim(partition_range(partition), is_stopping));
+            PERFLEET_TRY(own_engine().reclaim(partition_range(partition), is_stopping));
         }
         return row_count;
     }
 
     [[nodiscard]] Result<std::uint64_t> remove_unused_images() override {
-        auto unused = unused_images(engine(), reads());
-        if (!unused.ok() || unused->keys.empty()) {
-            return unused.ok() ? Result<std::uint64_t>{0} : unused.error();
+        UnusedImages unused = PERFLEET_TRY(unused_images(*this));
+        if (unused.keys.empty()) {
+            return std::uint64_t{0};
         }
         const std::lock_guard lock{writing_};
         PERFLEET_TRY(be_ready());
-        for (std::string& key : unused->keys) {
+        for (std::string& key : unused.keys) {
             Changes changes;
             changes.deletes.push_back(std::move(key));
             PERFLEET_TRY(write(Domain{Domain::Type::kImage}, changes));
         }
-        auto reclaimed = engine().reclaim(all_images_range(), nullptr);
-        return reclaimed.ok() ? Result<std::uint64_t>{unused->size_bytes} : reclaimed.error();
+        PERFLEET_TRY(own_engine().reclaim(all_images_range(), nullptr));
+        return unused.size_bytes;
     }
 
     [[nodiscard]] Result<std::uint64_t> size_bytes(std::span<const Partition> partitions) const override {
         std::uint64_t sum = 0;
         for (const KeyRange& range : ranges_of(partitions)) {
-            auto size_bytes = PERFLEET_TRY(engine().size_bytes(range));
-            sum += size_bytes;
+            sum += PERFLEET_TRY(engine().size_bytes(range));
         }
         return sum;
     }
@@ -253,7 +245,7 @@ public:
     }
 
     [[nodiscard]] Result<Done> compact(UtcNs now, const std::function<Visit(const CompactionStep&)>& on_step) override {
-        if (!engine().damage()->lost.empty()) {
+        if (!own_engine().damage()->lost.empty()) {
             return Done{};  // lost files may be put back, and compaction could have replaced their contents
         }
         while (!backlog_.is_loaded()) {  // repeats only if meanwhile a session was removed or the engine recovered
@@ -265,7 +257,7 @@ public:
             const auto commit = [&](const Changes& changes) {
                 return compact_now(generation, work->partition, changes);
             };
-            auto outcome = PERFLEET_TRY(do_compact_work(engine(), reads(), *work, makers_, commit, on_step));
+            auto outcome = PERFLEET_TRY(do_compact_work(*this, *work, makers_, commit, on_step));
             if (outcome == Compactor::Outcome::kStopped) {
                 backlog_.take_up(*work);
                 return flush_compacted();
@@ -301,7 +293,7 @@ private:
             forget_all();
         }
         // Leftovers of an interrupted drop are hidden; if they can't be erased now, the next drop erases them.
-        (void)(news.taken.empty() ? Done{} : finish_drops(engine()));
+        (void)(news.taken.empty() ? Done{} : finish_drops(own_engine()));
         return news;
     }
     void give_up(std::uint16_t shard) override {
@@ -328,7 +320,7 @@ private:
 
     [[nodiscard]] Result<Done> sync_now() {
         PERFLEET_TRY(report_loss());
-        auto synced = engine().sync();
+        auto synced = own_engine().sync();
         is_owing_ = false;
         return synced;
     }
@@ -336,8 +328,7 @@ private:
     // Runs before every change. If the engine had to restart from what is on disk, cached state of unsynced changes is
     // invalid, and a writer that doesn't know of the loss must not proceed to a sync.
     [[nodiscard]] Result<Done> recover(GoOn purpose) {
-        auto recovered = PERFLEET_TRY(engine().recover(purpose));
-        if (recovered) {
+        if (PERFLEET_TRY(own_engine().recover(purpose))) {
             forget_all();
             has_unreported_loss_ = std::exchange(is_owing_, false) || has_unreported_loss_;
         }
@@ -364,20 +355,20 @@ private:
         if (changes.empty()) {
             return Done{};
         }
-        auto written = engine().write(domain, guard_, changes);
+        auto written = own_engine().write(domain, guard_, changes);
         is_owing_ = written.ok();  // an error goes to the caller at once
         return written;
     }
 
     // Errors: kNotFound.
     [[nodiscard]] Result<SessionNote> note_of(const SessionName& session) const {
-        auto defined = PERFLEET_TRY(reads().session(session.target, session.session));
+        auto defined = PERFLEET_TRY(this->session(session.target, session.session));
         if (!defined.has_value()) {
             return Error{
                 ErrorCode::kNotFound,
                 describe_key(session_key(Table::kSession, session.target, session.session)) + " is not in the store"};
         }
-        return reads().session_note(session);
+        return session_note(session);
     }
 
     // -- dropping: on any thread --------------------------------------------------------------------------------------
@@ -387,12 +378,11 @@ private:
     [[nodiscard]] Result<Done> try_drop(std::span<const Partition> partitions, std::atomic<bool>* is_stopping,
                                         std::span<std::uint64_t> row_counts) {
         for (std::size_t i = 0; i < partitions.size(); ++i) {
-            auto hidden = PERFLEET_TRY(hide(partitions[i]));
-            row_counts[i] = std::max(row_counts[i], hidden);
+            row_counts[i] = std::max(row_counts[i], PERFLEET_TRY(hide(partitions[i])));
         }
         PERFLEET_TRY(sync_drop(partitions));
         for (const KeyRange& range : ranges_of(partitions)) {
-            PERFLEET_TRY(engine().erase(range, is_stopping));
+            PERFLEET_TRY(own_engine().erase(range, is_stopping));
         }
         return Done{};
     }
@@ -402,9 +392,8 @@ private:
     [[nodiscard]] Result<std::uint64_t> hide(const Partition& partition) {
         std::unique_lock lock{writing_};
         PERFLEET_TRY(recover(GoOn::kToDrop));
-        auto dropped = reads().is_dropped(partition);
-        if (!dropped.ok() || *dropped) {
-            return dropped.ok() ? Result<std::uint64_t>{0} : dropped.error();
+        if (PERFLEET_TRY(is_dropped(partition))) {
+            return std::uint64_t{0};
         }
         for (int count = 1;; ++count) {
             const bool is_alone = count == kCountsOfADropMax;
@@ -413,20 +402,18 @@ private:
             if (!is_alone) {
                 lock.unlock();
             }
-            auto drop = make_partition_drop(reads(), partition);
+            auto drop = make_partition_drop(*this, partition);
             if (!is_alone) {
                 lock.lock();
             }
             const bool is_valid = counted_.has_value() && generation == generation_;
             counted_.reset();
-            if (!drop.ok()) {
-                return drop.error();
-            }
+            PartitionDrop counted = PERFLEET_TRY(std::move(drop));
             if (is_valid) {
-                PERFLEET_TRY(write_drop(shard_domain(partition.shard), drop->changes.changes));
+                PERFLEET_TRY(write_drop(shard_domain(partition.shard), counted.changes.changes));
                 known_.forget_partition(partition);
                 backlog_.forget_partition(partition);
-                return drop->row_count;
+                return counted.row_count;
             }
         }
     }
@@ -436,8 +423,7 @@ private:
         const std::lock_guard lock{writing_};
         PERFLEET_TRY(recover(GoOn::kToDrop));
         for (const Partition& partition : partitions) {
-            auto dropped = PERFLEET_TRY(reads().is_dropped(partition));
-            if (!dropped) {
+            if (!PERFLEET_TRY(is_dropped(partition))) {
                 return Error{ErrorCode::kUnavailable,
                              "the store was opened anew after a failure: the partitions are to be dropped again"};
             }
@@ -456,22 +442,19 @@ private:
         std::map<Partition, std::vector<SessionName>> parts;
         std::map<SessionName, std::vector<Partition>> lists;
         for (const SessionName& session : sessions) {
-            auto note = note_of(session);
-            auto theirs = reads().session_partitions(session.target, session.session);
-            if (!note.ok() || !theirs.ok()) {
-                return note.ok() ? theirs.error() : note.error();
-            }
-            for (const Partition& partition : *theirs) {
+            PERFLEET_TRY(note_of(session));
+            auto theirs = PERFLEET_TRY(session_partitions(session.target, session.session));
+            for (const Partition& partition : theirs) {
                 parts[partition].push_back(session);
             }
-            lists[session] = std::move(*theirs);
+            lists[session] = std::move(theirs);
         }
         std::uint64_t counted = 0;
         for (const auto& [session, theirs] : lists) {
             OwnedChanges counts;
             counts.put(session_key(Table::kSessionNote, session.target, session.session),
                        encode_record(SessionNote{.given_name = {}, .is_removed = true}));
-            auto rows = PERFLEET_TRY(count_removed(reads(), session, theirs, counts));
+            auto rows = PERFLEET_TRY(count_removed(*this, session, theirs, counts));
             known_.forget_session(session);
             for (const Partition& partition : theirs) {
                 disturb_count(partition);
@@ -483,35 +466,32 @@ private:
         for (const auto& [partition, theirs] : parts) {
             partitions.insert(partition);
             for (const SessionName& session : theirs) {
-                auto removal = PERFLEET_TRY(make_session_removal(engine(), reads(), partition, session));
+                auto removal = PERFLEET_TRY(make_session_removal(*this, partition, session));
                 PERFLEET_TRY(write_drop(domain_of(partition), removal.changes));
                 ++generation_;  // compaction must not write what it has read of the session
                 if (removal.is_partition_empty) {
                     backlog_.forget_partition(partition);
                 }
             }
-            PERFLEET_TRY(parts.size() > 1 ? engine().flush_unlogged() : Done{});
+            PERFLEET_TRY(parts.size() > 1 ? own_engine().flush_unlogged() : Done{});
         }
         for (const auto& [session, theirs] : lists) {
             Changes list;
             for (const Partition& partition : theirs) {
                 list.deletes.push_back(session_partition_key(session.target, session.session, partition));
             }
-            if (auto written = list.empty() ? Done{} : write_drop(shard_domain(session.target, shards()), list);
-                !written.ok()) {
-                return written;
-            }
+            PERFLEET_TRY(list.empty() ? Done{} : write_drop(shard_domain(session.target, shards()), list));
         }
         return sync_beside();
     }
 
     [[nodiscard]] Result<Done> write_drop(const Domain& domain, Changes& changes) {
         changes.is_for_drop = true;
-        return engine().write(domain, guard_, changes);
+        return own_engine().write(domain, guard_, changes);
     }
 
     [[nodiscard]] Result<Done> sync_beside() {
-        auto synced = engine().sync();
+        auto synced = own_engine().sync();
         is_owing_ = is_owing_ && !synced.ok();
         return synced;
     }
@@ -535,15 +515,12 @@ private:
     // -- compaction: on a thread of its own ---------------------------------------------------------------------------
     [[nodiscard]] Result<Done> load_backlog() {
         const std::uint64_t generation = generation_;
-        auto partitions = PERFLEET_TRY(reads().partitions());
+        const auto all = PERFLEET_TRY(partitions());
         std::vector<Partition> unmarked;
         std::vector<Partition> compacted;  // day summaries are still to be made
-        for (const Partition& partition : partitions) {
-            auto mark = reads().compaction_mark(partition);
-            if (!mark.ok() && !is_damage(mark.error())) {
-                return mark.error();
-            }
-            if (!mark.ok() || !mark->has_value()) {
+        for (const Partition& partition : all) {
+            const auto mark = PERFLEET_TRY(unless_damaged(compaction_mark(partition)));
+            if (!mark || !mark->has_value()) {
                 unmarked.push_back(partition);
             } else if (makers_.summaries && **mark < kMarkDaySummed) {
                 compacted.push_back(partition);
@@ -561,37 +538,34 @@ private:
         if (generation != generation_) {
             return false;
         }
-        auto dropped = PERFLEET_TRY(reads().is_dropped(partition));
-        return !dropped;
+        return !PERFLEET_TRY(is_dropped(partition));
     }
 
     // is_owing_ doesn't change: the writer's next change meets the same failure.
     [[nodiscard]] Result<bool> compact_now(std::uint64_t generation, const Partition& partition,
                                            const Changes& changes) {
         const std::lock_guard lock{writing_};
-        auto valid = is_as_it_was(generation, partition);
-        if (!valid.ok() || !*valid) {
-            return valid;
+        if (!PERFLEET_TRY(is_as_it_was(generation, partition))) {
+            return false;
         }
-        auto written = engine().write_unlogged(domain_of(partition), guard_, changes);
         has_compacted_ = true;
-        return written.ok() ? Result<bool>{true} : written.error();
+        PERFLEET_TRY(own_engine().write_unlogged(domain_of(partition), guard_, changes));
+        return true;
     }
 
     [[nodiscard]] Result<Done> flush_compacted() {
         has_compacted_partition_ = false;
-        return std::exchange(has_compacted_, false) ? engine().flush_unlogged() : Done{};
+        return std::exchange(has_compacted_, false) ? own_engine().flush_unlogged() : Done{};
     }
 
     [[nodiscard]] Result<Done> mark_compacted(std::uint64_t generation, const CompactionBacklog::Work& work) {
         const std::lock_guard lock{writing_};
-        auto valid = PERFLEET_TRY(is_as_it_was(generation, work.partition));
-        if (!valid || !backlog_.is_unchanged(work)) {
+        if (!PERFLEET_TRY(is_as_it_was(generation, work.partition)) || !backlog_.is_unchanged(work)) {
             return Done{};
         }
         OwnedChanges changes;
         changes.put(compacted_key(work.partition), encode_record(kMarkCompacted));
-        auto written = engine().write_unlogged(domain_of(work.partition), guard_, changes.changes);
+        auto written = own_engine().write_unlogged(domain_of(work.partition), guard_, changes.changes);
         if (written.ok()) {
             backlog_.forget_partition(work.partition);
         }
@@ -601,16 +575,13 @@ private:
     // Marks the day, unless new batches have removed the partition's mark meanwhile.
     [[nodiscard]] Result<Done> mark_day(std::uint64_t generation, const CompactionBacklog::Work& work) {
         const std::lock_guard lock{writing_};
-        auto valid = is_as_it_was(generation, work.partition);
-        auto mark = reads().compaction_mark(work.partition);
-        if (!valid.ok() || (!mark.ok() && !is_damage(mark.error()))) {
-            return valid.ok() ? mark.error() : valid.error();
-        }
+        const bool is_valid = PERFLEET_TRY(is_as_it_was(generation, work.partition));
+        const auto mark = PERFLEET_TRY(unless_damaged(compaction_mark(work.partition)));
         Result<Done> written = Done{};
-        if (*valid && mark.ok() && *mark == kMarkCompacted) {
+        if (is_valid && mark && *mark == kMarkCompacted) {
             OwnedChanges changes;
             changes.put(compacted_key(work.partition), encode_record(kMarkDaySummed));
-            written = engine().write_unlogged(domain_of(work.partition), guard_, changes.changes);
+            written = own_engine().write_unlogged(domain_of(work.partition), guard_, changes.changes);
         }
         if (written.ok()) {
             backlog_.forget_day(work.partition);
@@ -632,16 +603,11 @@ private:
     std::atomic<std::uint64_t> generation_{0};  // grows after a failure and with each removed part
 };
 
-class KeyedReader final : public ReaderOver<StoreReader> {
-public:
-    using ReaderOver<StoreReader>::ReaderOver;
-};
-
 }  // namespace
 
 Result<Done> StoreMaintenance::drop(const Partition& partition) {
-    auto dropped = drop({&partition, 1}, nullptr);
-    return dropped.ok() ? Result<Done>{Done{}} : dropped.error();
+    PERFLEET_TRY(drop({&partition, 1}, nullptr));
+    return Done{};
 }
 
 Result<Done> StoreWriter::advance_watermark(TargetId target, SessionId session, Seq prefix) {
@@ -656,7 +622,7 @@ std::unique_ptr<Store> make_keyed_store(std::unique_ptr<Engine> engine, const St
 
 std::unique_ptr<StoreReader> make_keyed_reader(std::unique_ptr<Engine> engine) {
     const auto shards = shards_of(*engine);
-    return std::make_unique<KeyedReader>(std::move(engine), shards.ok() ? *shards : ShardCount{});
+    return std::make_unique<KeyedReads>(std::move(engine), shards.ok() ? *shards : ShardCount{});
 }
 
 }  // namespace perfleet

@@ -17,13 +17,9 @@ Result<KnownSession*> KnownSeqs::session(TargetId target, SessionId session) {
         return &found->second;
     }
     KnownSession known;
-    auto watermark = PERFLEET_TRY(reads_->watermark(target, session));
-    known.watermark = watermark;
-    auto note = reads_->session_note({target, session});
-    if (!note.ok() && !is_damage(note.error())) {
-        return note.error();
-    }
-    known.is_removed = note.ok() && note->is_removed;
+    known.watermark = PERFLEET_TRY(reads_->watermark(target, session));
+    const auto note = PERFLEET_TRY(unless_damaged(reads_->session_note({target, session})));
+    known.is_removed = note && note->is_removed;
     auto partitions = PERFLEET_TRY(reads_->session_partitions(target, session));
     known.partitions.insert(partitions.begin(), partitions.end());
     if (known.watermark.value != ~0ULL) {
@@ -34,9 +30,7 @@ Result<KnownSession*> KnownSeqs::session(TargetId target, SessionId session) {
                 return Visit::kContinue;
             });
             // A batch with a damaged record is stored again if it is sent again.
-            if (!visited.ok() && !is_damage(visited.error())) {
-                return visited.error();
-            }
+            PERFLEET_TRY(unless_damaged(std::move(visited)));
         }
         auto expired = PERFLEET_TRY(reads_->expired_batch_seals(target, session, first));
         for (const auto& [seq, seal] : expired) {

@@ -2,7 +2,6 @@
 // in all partitions. Anything missing is read from the store again.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>

@@ -31,8 +31,7 @@ protected:
     }
 
     MemoryEngine engine_;
-    DamageNotes notes_;
-    KeyedReads reads_{engine_, notes_};
+    KeyedReads reads_{engine_};
     KnownSeqs known_{reads_};
 };
 

@@ -17,11 +17,8 @@ bool are_neighbours(const Partition& a, const Partition& b) {
 Result<PartitionDrop> make_partition_drop(const KeyedReads& reads, const Partition& partition) {
     PartitionDrop drop;
     ExpiredRows rows{reads, partition, drop.changes};
-    auto visited = reads.visit_partition_batches(
-        partition, [&](const BatchKey& key, const BatchRecord& batch) { rows.add(key, batch); });
-    if (!visited.ok() && !is_damage(visited.error())) {
-        return visited.error();
-    }
+    PERFLEET_TRY(unless_damaged(reads.visit_partition_batches(
+        partition, [&](const BatchKey& key, const BatchRecord& batch) { rows.add(key, batch); })));
     drop.row_count = PERFLEET_TRY(rows.finish());
     auto sessions = PERFLEET_TRY(reads.session_names(partition));
     for (const SessionName& session : sessions) {

@@ -2,7 +2,6 @@
 #include "storage/engine/damaged_reads.h"
 #include "storage/engine/store_format.h"
 #include "storage/key/key_bytes.h"
-#include "storage/model/record.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/keyed_store.h"
 #include "storage/store/partition_drop.h"
@@ -53,8 +52,7 @@ Result<Done> write_lost_format(Engine& engine, ShardCount shards, Guard guard) {
 }  // namespace
 
 Result<Done> finish_drops(Engine& engine) {
-    DamageNotes notes;
-    const KeyedReads reads{engine, notes};
+    const KeyedReads reads{engine};
     auto leftovers = PERFLEET_TRY(reads.dropped_leftovers());
     for (const KeyRange& range : ranges_of(leftovers)) {
         PERFLEET_TRY(engine.erase(range, nullptr));

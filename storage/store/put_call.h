@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "storage/engine/owned_changes.h"
-#include "storage/key/key_bytes.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/known_seqs.h"
 #include "storage/store/writer.h"

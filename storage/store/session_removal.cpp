@@ -1,26 +1,12 @@
 #include "storage/store/session_removal.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "storage/engine/damaged_reads.h"
 #include "storage/store/expired_rows.h"
 
 namespace perfleet {
-namespace {
-
-Result<Done> delete_keys(const Engine& engine, const KeyRange& range, Changes& changes) {
-    return visit_readable(
-        engine, range,
-        [&](std::string_view key, std::string_view) {
-            changes.deletes.emplace_back(key);
-            return Visit::kContinue;
-        },
-        [](const DamagedRange&) {});
-}
-
-}  // namespace
 
 Result<std::uint64_t> count_removed(const KeyedReads& reads, const SessionName& session,
                                     std::span<const Partition> partitions, OwnedChanges& changes) {
@@ -32,16 +18,13 @@ Result<std::uint64_t> count_removed(const KeyedReads& reads, const SessionName& 
                 rows.add({session.target, session.session, batch.seq}, batch);
                 return Visit::kContinue;
             });
-        if (!visited.ok() && !is_damage(visited.error())) {
-            return visited.error();
-        }
-        auto row_count = PERFLEET_TRY(rows.finish());
-        sum += row_count;
+        PERFLEET_TRY(unless_damaged(std::move(visited)));
+        sum += PERFLEET_TRY(rows.finish());
     }
     return sum;
 }
 
-Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedReads& reads, const Partition& partition,
+Result<SessionRemoval> make_session_removal(const KeyedReads& reads, const Partition& partition,
                                             const SessionName& session) {
     SessionRemoval removal;
     std::vector<std::string>& deletes = removal.changes.deletes;
@@ -56,12 +39,13 @@ Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedRea
             }
             return Visit::kContinue;
         });
-    if (!visited.ok() && !is_damage(visited.error())) {
-        return visited.error();
-    }
+    const bool is_whole = PERFLEET_TRY(unless_damaged(std::move(visited))).has_value();
     for (const KeyRange& range :
-         visited.ok() ? session_summary_ranges(partition, session) : session_ranges(partition, session)) {
-        PERFLEET_TRY(delete_keys(engine, range, removal.changes));
+         is_whole ? session_summary_ranges(partition, session) : session_ranges(partition, session)) {
+        PERFLEET_TRY(visit_readable(reads.engine(), range, [&](std::string_view key, std::string_view) {
+            deletes.emplace_back(key);
+            return Visit::kContinue;
+        }));
     }
     deletes.push_back(partition_session_key(partition, session.target, session.session));
     auto others = PERFLEET_TRY(reads.session_names(partition));

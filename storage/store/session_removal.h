@@ -6,7 +6,6 @@
 
 #include "storage/engine/engine.h"
 #include "storage/engine/owned_changes.h"
-#include "storage/key/key_bytes.h"
 #include "storage/model/keys.h"
 #include "storage/read/keyed_reads.h"
 
@@ -25,7 +24,7 @@ struct SessionRemoval {
 
 // Reads the session's batch records and summaries there; blocks only if records are damaged. Valid only while nobody
 // writes to the partition. Errors: those of reads.
-[[nodiscard]] Result<SessionRemoval> make_session_removal(const Engine& engine, const KeyedReads& reads,
-                                                          const Partition& partition, const SessionName& session);
+[[nodiscard]] Result<SessionRemoval> make_session_removal(const KeyedReads& reads, const Partition& partition,
+                                                          const SessionName& session);
 
 }  // namespace perfleet

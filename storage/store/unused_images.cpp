@@ -14,14 +14,11 @@ using Images = std::map<std::string, std::uint64_t>;
 
 Result<Images> stored_images(const Engine& engine) {
     Images images;
-    auto visited = visit_readable(
-        engine, all_images_range(),
-        [&](std::string_view key, std::string_view value) {
-            images.emplace(key, key.size() + value.size());
-            return Visit::kContinue;
-        },
-        [](const DamagedRange&) {});
-    return visited.ok() ? Result<Images>{std::move(images)} : visited.error();
+    PERFLEET_TRY(visit_readable(engine, all_images_range(), [&](std::string_view key, std::string_view value) {
+        images.emplace(key, key.size() + value.size());
+        return Visit::kContinue;
+    }));
+    return images;
 }
 
 // False if the block can't be read.
@@ -41,31 +38,25 @@ bool forget_named(std::string_view block_untrusted, Images& images) {
 
 }  // namespace
 
-Result<UnusedImages> unused_images(const Engine& engine, const KeyedReads& reads) {
-    auto images = stored_images(engine);
-    auto partitions = reads.partitions();
-    if (!images.ok() || !partitions.ok()) {
-        return images.ok() ? partitions.error() : images.error();
-    }
-    bool is_known = engine.damage()->lost.empty();
-    for (const Partition& partition : *partitions) {
+Result<UnusedImages> unused_images(const KeyedReads& reads) {
+    Images images = PERFLEET_TRY(stored_images(reads.engine()));
+    const auto partitions = PERFLEET_TRY(reads.partitions());
+    bool is_known = reads.engine().damage()->lost.empty();
+    for (const Partition& partition : partitions) {
         auto sessions = PERFLEET_TRY(reads.session_names(partition));
         for (const SessionName& session : sessions) {
-            if (images->empty() || !is_known) {
+            if (images.empty() || !is_known) {
                 return UnusedImages{};
             }
             BlockCursor blocks = reads.blocks(partition, session.target, session.session, {Kind::kImage, kNoEvent});
-            for (auto at = blocks.next(); !at.ok() || at->step != CursorStep::kEnd; at = blocks.next()) {
-                if (!at.ok()) {
-                    return at.error();
-                }
-                is_known = is_known && at->step == CursorStep::kItem && forget_named(at->value, *images);
+            for (auto at = PERFLEET_TRY(blocks.next()); at.step != CursorStep::kEnd; at = PERFLEET_TRY(blocks.next())) {
+                is_known = is_known && at.step == CursorStep::kItem && forget_named(at.value, images);
             }
         }
     }
     UnusedImages unused;
     if (is_known) {
-        for (const auto& [key, size_bytes] : *images) {
+        for (const auto& [key, size_bytes] : images) {
             unused.keys.push_back(key);
             unused.size_bytes += size_bytes;
         }

@@ -17,6 +17,6 @@ struct UnusedImages {
 
 // Reads the image definitions of all sessions. If some can't be read, finds none. Errors: those of reads, except
 // damage.
-[[nodiscard]] Result<UnusedImages> unused_images(const Engine& engine, const KeyedReads& reads);
+[[nodiscard]] Result<UnusedImages> unused_images(const KeyedReads& reads);
 
 }  // namespace perfleet

@@ -30,7 +30,7 @@ enum class PutOutcome : std::uint8_t {
 // After kFull, kIo or kUnavailable nothing since the last sync() counts: the caller must repeat all of it, including
 // calls that had succeeded, before the next sync(). The store recovers by itself in the next call, as soon as the disk
 // allows it.
-class StoreWriter : public StoreReader {
+class StoreWriter : public virtual StoreReader {
 public:
     // Makes the session known and readable from this partition; call it before the first put of its rows there.
     // Idempotent; of other texts (labels, host) the latest are kept. In a dropped partition it only makes the session

@@ -489,12 +489,7 @@ Result<std::uint64_t> check_files(const std::string& directory, bool verify, con
                 {(*damage)->file, describe_log_loss(directory, **damage), "what it held from there on", 0});
         }
     }
-    std::vector<std::string> losses = recorded_log_losses(directory);
-    if (std::string gap = find_log_faults(directory).gap;
-        !gap.empty() && std::find(losses.begin(), losses.end(), gap) == losses.end()) {
-        losses.push_back(std::move(gap));
-    }
-    for (const std::string& loss : losses) {
+    for (const std::string& loss : log_losses(directory)) {
         check.damage.push_back({directory, loss, "what the log held; delete LOST-LOGS to accept it", 0});
     }
     return files_size_bytes;

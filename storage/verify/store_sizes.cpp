@@ -1,7 +1,6 @@
 #include "storage/verify/store_sizes.h"
 
 #include <filesystem>
-#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -20,7 +19,7 @@ namespace {
 
 class Measure {
 public:
-    explicit Measure(const Engine& engine) : engine_{engine}, reads_{engine, notes_} {}
+    explicit Measure(const Engine& engine) : engine_{engine}, reads_{engine} {}
 
     [[nodiscard]] Result<StoreSizes> run() {
         PERFLEET_TRY(reads_.visit_sessions([&](SessionRecord&& session) {
@@ -122,25 +121,11 @@ private:
     }
 
     const Engine& engine_;
-    DamageNotes notes_;
     KeyedReads reads_;
     std::map<SessionName, std::vector<std::string>> events_;
     std::set<std::tuple<TargetId, SessionId, Series>> series_;
     StoreSizes sizes_;
 };
-
-void add_file_sizes(const std::string& directory, StoreSizes& sizes) {
-    std::error_code error;
-    for (std::filesystem::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
-        std::error_code gone;
-        const std::uint64_t size_bytes = at->file_size(gone);
-        if (!gone && at->path().extension() == ".sst") {
-            sizes.table_file_bytes += size_bytes;
-        } else if (!gone && at->path().extension() == ".log") {
-            sizes.log_bytes += size_bytes;
-        }
-    }
-}
 
 }  // namespace
 
@@ -165,7 +150,8 @@ Result<StoreSizes> measure_store(const std::string& where) {
     PERFLEET_TRY(check_format(*engine, where));
     auto sizes = Measure{*engine}.run();
     if (sizes.ok() && is_folder(where)) {
-        add_file_sizes(where, *sizes);
+        sizes->table_file_bytes = size_of_files(where, ".sst");
+        sizes->log_bytes = size_of_files(where, ".log");
     } else if (sizes.ok()) {
         sizes->object_bytes = PERFLEET_TRY(engine->size_bytes(everything()));
     }
