@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <functional>
-#include <optional>
-#include <set>
 #include <utility>
 
 #include "schemas/host/file_descriptor.h"
@@ -60,20 +58,15 @@ Result<std::uint64_t> copy_to_disk(const fs::path& from, const fs::path& to,
 }
 
 struct Listing {
-    std::set<std::string> tables;
-    std::set<std::string> logs;  // by number, that is in the order of writing
+    std::vector<std::string> tables;
+    LogFiles logs;
     std::string manifest;
 };
 
 Result<Listing> list(const fs::path& folder) {
     Listing listing;
     std::error_code error;
-    for (fs::directory_iterator at{folder, error}, end; !error && at != end; at.increment(error)) {
-        const std::string name = at->path().filename().string();
-        if (name.ends_with(".sst")) {
-            listing.tables.insert(name);
-        }
-    }
+    listing.tables = names_in(folder.string(), ".sst", error);
     listing.logs = log_files(folder.string());
     if (error) {
         return error_from_errno(error.value(), folder.string());
@@ -84,8 +77,7 @@ Result<Listing> list(const fs::path& folder) {
 
 // True if a log was deleted or the manifest was replaced.
 bool has_moved_on(const Listing& before, const Listing& after) {
-    return before.manifest != after.manifest ||
-           !std::includes(after.logs.begin(), after.logs.end(), before.logs.begin(), before.logs.end());
+    return before.manifest != after.manifest || !has_all(after.logs, before.logs);
 }
 
 class CheckpointMaker {
@@ -153,7 +145,8 @@ private:
         for (const char* name : {"SYNCED", "LOST-LOGS"}) {  // how far logs were synced, and which are known to be lost
             PERFLEET_TRY(copy(name));
         }
-        count_total(with_manifest);
+        done_size_bytes_ = 0;
+        total_size_bytes_ = size_of_files(from_.string(), ".sst") + size_of_files(from_.string(), ".log");
         for (const std::string& table : with_manifest.tables) {
             PERFLEET_TRY(link(table));
         }
@@ -215,18 +208,6 @@ private:
             damage.replace(at, to_.string().size(), from_.string());  // names the source
         }
         return damage;
-    }
-
-    void count_total(const Listing& listing) {
-        done_size_bytes_ = 0;
-        total_size_bytes_ = 0;
-        for (const std::set<std::string>* names : {&listing.tables, &listing.logs}) {
-            for (const std::string& name : *names) {
-                std::error_code error;
-                const std::uint64_t size_bytes = fs::file_size(from_ / name, error);
-                total_size_bytes_ += error ? 0 : size_bytes;
-            }
-        }
     }
 
     void add_done(std::uint64_t size_bytes) {

@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -91,14 +90,14 @@ Result<Done> check_folder(const std::string& directory, int access_mode) {
 
 Result<bool> has_database(const std::string& directory) {
     std::error_code error;
-    bool has = fs::exists(fs::path{directory} / kDatabaseMarker, error);
-    for (fs::directory_iterator at{directory, error}, end; !has && !error && at != end; at.increment(error)) {
-        has = is_manifest_copy(at->path().filename().string());  // the manifest can be restored from it
+    if (fs::exists(fs::path{directory} / kDatabaseMarker, error)) {
+        return true;
     }
+    const auto copies = names_in(directory, ".copy", error);
     if (error) {
         return error_from_errno(error.value(), directory);
     }
-    return has;
+    return std::any_of(copies.begin(), copies.end(), is_manifest_copy);  // the manifest can be restored from it
 }
 
 // Stays the same when the disk is mounted again; a copy of the store has another.
@@ -174,15 +173,40 @@ Result<Done> set_aside(const std::string& directory, const std::string& name) {
                                                                                        : error_from_errno(errno, path);
 }
 
-std::set<std::string> log_files(const std::string& directory) {
-    std::set<std::string> names;
-    std::error_code error;
+std::vector<std::string> names_in(const std::string& directory, std::string_view ending, std::error_code& error) {
+    std::vector<std::string> names;
     for (fs::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
-        if (at->path().extension() == ".log" && !is_no_regular_file(at->path())) {
-            names.insert(at->path().filename().string());
+        if (std::string name = at->path().filename().string(); name.ends_with(ending)) {
+            names.push_back(std::move(name));
         }
     }
     return names;
+}
+
+std::uint64_t size_of_files(const std::string& directory, std::string_view ending) {
+    std::uint64_t sum_bytes = 0;
+    std::error_code error;
+    for (const std::string& name : names_in(directory, ending, error)) {
+        std::error_code gone;
+        const std::uint64_t size_bytes = fs::file_size(fs::path{directory} / name, gone);
+        sum_bytes += gone ? 0 : size_bytes;
+    }
+    return sum_bytes;
+}
+
+LogFiles log_files(const std::string& directory) {
+    LogFiles logs;
+    std::error_code error;
+    for (std::string& name : names_in(directory, ".log", error)) {
+        if (!is_no_regular_file(fs::path{directory} / name)) {
+            logs.insert(std::move(name));
+        }
+    }
+    return logs;
+}
+
+bool has_all(const LogFiles& logs, const LogFiles& before) {
+    return std::all_of(before.begin(), before.end(), [&](const std::string& log) { return logs.contains(log); });
 }
 
 Result<Done> prepare_writer_folder(const std::string& directory) {
@@ -197,23 +221,14 @@ Result<Done> prepare_writer_folder(const std::string& directory) {
         PERFLEET_TRY(create_folder(directory));
     }
     PERFLEET_TRY(check_folder(directory, R_OK | W_OK | X_OK));
-    auto has = has_database(directory);
-    if (!has.ok()) {
-        return has.error();
-    }
-    if (*has) {
+    if (PERFLEET_TRY(has_database(directory))) {
         return Done{};
     }
-    std::string stranger;
-    for (fs::directory_iterator at{directory, error}, end; !error && at != end && stranger.empty();
-         at.increment(error)) {
-        if (std::string name = at->path().filename().string(); !is_database_file(name)) {
-            stranger = std::move(name);
-        }
-    }
+    const auto names = names_in(directory, "", error);
+    const auto stranger = std::find_if_not(names.begin(), names.end(), is_database_file);
     // Another process may have created the store meanwhile.
-    if (has = has_database(directory); !stranger.empty() && has.ok() && !*has) {
-        return Error{ErrorCode::kInvalid, directory + ": holds " + stranger +
+    if (const auto has = has_database(directory); stranger != names.end() && has.ok() && !*has) {
+        return Error{ErrorCode::kInvalid, directory + ": holds " + *stranger +
                                               " but no perfleet store; give an empty or a new folder (--data)"};
     }
     if (error) {
@@ -235,8 +250,7 @@ Result<Done> check_reader_folder(const std::string& directory) {
         return on_rados(directory);
     }
     PERFLEET_TRY(check_folder(directory, R_OK | X_OK));
-    auto has = PERFLEET_TRY(has_database(directory));
-    if (!has) {
+    if (!PERFLEET_TRY(has_database(directory))) {
         return Error{ErrorCode::kNotFound, directory + " holds no perfleet store"};
     }
     return Done{};

@@ -8,6 +8,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
@@ -62,8 +65,23 @@ inline constexpr std::size_t kReadFileSizeBytesMax = 128U << 20;
 // Renames the file to its name plus `.damaged`; does nothing if it doesn't exist. Errors: those of rename(2).
 [[nodiscard]] Result<Done> set_aside(const std::string& directory, const std::string& name);
 
-// Names of the write-ahead logs, oldest first.
-[[nodiscard]] std::set<std::string> log_files(const std::string& directory);
+// The names in a folder that end so, in any order; an error ends the list.
+[[nodiscard]] std::vector<std::string> names_in(const std::string& directory, std::string_view ending,
+                                                std::error_code& error);
+
+// The size of all files in a folder whose names end so.
+[[nodiscard]] std::uint64_t size_of_files(const std::string& directory, std::string_view ending);
+
+// Names of the write-ahead logs, oldest first: their numbers have six digits or more.
+struct ByNumber {
+    bool operator()(const std::string& a, const std::string& b) const {
+        return a.size() != b.size() ? a.size() < b.size() : a < b;
+    }
+};
+using LogFiles = std::set<std::string, ByNumber>;
+[[nodiscard]] LogFiles log_files(const std::string& directory);
+// Whether none of the logs of `before` is gone.
+[[nodiscard]] bool has_all(const LogFiles& logs, const LogFiles& before);
 
 // A new folder in the system's folder for temporary files, removed with its contents by the destructor. It is locked
 // while it is used, so that the folder of a killed process can be recognised.

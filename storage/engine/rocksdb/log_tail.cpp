@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -151,38 +150,18 @@ private:
     bool has_records_after_ = false;  // after the damage
 };
 
-// Ascending by number, that is in the order of writing.
-Result<std::vector<fs::path>> logs_of(const std::string& directory) {
-    std::vector<std::pair<std::uint64_t, fs::path>> numbered;
-    std::error_code error;
-    for (fs::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
-        if (at->path().extension() == ".log" && !is_no_regular_file(at->path())) {
-            numbered.emplace_back(std::strtoull(at->path().stem().c_str(), nullptr, 10), at->path());
-        }
-    }
-    if (error) {
-        return error_from_errno(error.value(), directory);
-    }
-    std::sort(numbered.begin(), numbered.end());
-    std::vector<fs::path> logs;
-    for (auto& [number, path] : numbered) {
-        logs.push_back(std::move(path));
-    }
-    return logs;
-}
-
 }  // namespace
 
 Result<std::optional<LogDamage>> find_log_damage(const std::string& directory) {
-    auto logs = PERFLEET_TRY(logs_of(directory));
     LogScan scan;
-    for (const fs::path& path : logs) {
+    for (const std::string& name : log_files(directory)) {
+        const fs::path path = fs::path{directory} / name;
         const FileDescriptor file = open_regular_file(path);
         const auto log = file ? read_rest(file.get(), kLogSizeBytesMax) : std::nullopt;
         if (!log) {
             return error_from_errno(errno, path.string() + ": can't read the write-ahead log");
         }
-        scan.read(path.filename().string(), *log);
+        scan.read(name, *log);
     }
     std::optional<LogDamage> damage = scan.damage();
     for (const SyncedLog& synced : read_synced_logs(directory)) {
@@ -212,6 +191,15 @@ std::string describe_log_loss(const std::string& directory, const LogDamage& dam
         }
     }
     return text;
+}
+
+std::vector<std::string> log_losses(const std::string& directory) {
+    std::vector<std::string> losses = recorded_log_losses(directory);
+    if (std::string gap = find_log_faults(directory).gap;
+        !gap.empty() && std::find(losses.begin(), losses.end(), gap) == losses.end()) {
+        losses.push_back(std::move(gap));
+    }
+    return losses;
 }
 
 Result<bool> cut_log_tail(const std::string& directory) {
@@ -245,18 +233,14 @@ Result<bool> cut_log_tail(const std::string& directory) {
         fs::create_hard_link(fs::path{directory} / at.file, fs::path{directory} / (at.file + ".damaged"), error);
         return true;
     }
-    auto logs = PERFLEET_TRY(logs_of(directory));
-    bool is_after = false;
-    for (const fs::path& path : logs) {
-        const bool is_cut = path.filename() == at.file;
+    const LogFiles logs = log_files(directory);
+    for (auto log = logs.find(at.file); log != logs.end(); ++log) {
+        const fs::path path = fs::path{directory} / *log;
         std::error_code error;
-        if (is_cut || is_after) {
-            fs::resize_file(path, is_cut ? at.offset_bytes : 0, error);
-        }
+        fs::resize_file(path, *log == at.file ? at.offset_bytes : 0, error);
         if (error) {
             return error_from_errno(error.value(), path.string());
         }
-        is_after = is_after || is_cut;
     }
     return false;
 }

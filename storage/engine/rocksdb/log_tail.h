@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "schemas/vocabulary/error.h"
 
@@ -28,6 +28,9 @@ struct LogDamage {
 
 // A sentence: which file, from which offset, and what is known of the lost contents.
 [[nodiscard]] std::string describe_log_loss(const std::string& directory, const LogDamage& damage);
+
+// The recorded losses, and what the logs' sync marks show beside them, one sentence each.
+[[nodiscard]] std::vector<std::string> log_losses(const std::string& directory);
 
 // Cuts off the unfinished end of the logs, which was never acknowledged. The caller holds the folder's lock. If synced
 // bytes are damaged or missing, nothing is cut: the file is also kept under its name plus `.damaged`, the loss is

@@ -62,7 +62,7 @@ protected:
                 return;
             }
             seq_count_ = seq;
-            const std::set<std::string> logs = log_files(data_);
+            const LogFiles logs = log_files(data_);
             first_ = seq == 1 ? *logs.rbegin() : first_;
             if (*logs.rbegin() != first_ && std::exchange(has_two, true)) {  // and both are synced
                 is_made = true;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -54,8 +53,8 @@ std::uint64_t number_in(std::string_view name, std::string_view suffix) {
 std::vector<std::uint64_t> copies_in(const std::string& directory) {
     std::vector<std::uint64_t> numbers;
     std::error_code error;
-    for (fs::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
-        if (const std::uint64_t number = number_in(at->path().filename().string(), kCopySuffix); number != 0) {
+    for (const std::string& name : names_in(directory, kCopySuffix, error)) {
+        if (const std::uint64_t number = number_in(name, kCopySuffix); number != 0) {
             numbers.push_back(number);
         }
     }

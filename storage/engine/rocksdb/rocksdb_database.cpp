@@ -6,12 +6,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -115,16 +113,11 @@ struct Prepared {
 };
 
 Result<Done> set_other_tables_aside(const std::string& directory, const Manifest& manifest) {
-    std::vector<std::string> others;
     std::error_code error;
-    for (std::filesystem::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
-        const std::filesystem::path& path = at->path();
-        if (path.extension() == ".sst" && !manifest.tables.contains(std::strtoull(path.stem().c_str(), nullptr, 10))) {
-            others.push_back(path.filename().string());
+    for (const std::string& name : names_in(directory, ".sst", error)) {
+        if (!manifest.tables.contains(std::strtoull(name.c_str(), nullptr, 10))) {
+            PERFLEET_TRY(set_aside(directory, name));
         }
-    }
-    for (const std::string& other : others) {
-        PERFLEET_TRY(set_aside(directory, other));
     }
     return Done{};
 }
@@ -247,35 +240,27 @@ void add_log_losses(const std::string& directory, const std::vector<std::string>
 }
 
 // Recorded losses, and new ones. Logs are searched for damage only if `is_damaged`: if RocksDB reported damage.
-std::vector<std::string> log_losses(const std::string& directory, bool is_damaged) {
-    std::vector<std::string> losses = recorded_log_losses(directory);
-    const LogFaults faults = find_log_faults(directory);
-    if (!faults.gap.empty() && std::find(losses.begin(), losses.end(), faults.gap) == losses.end()) {
-        losses.push_back(faults.gap);
-    }
+std::vector<std::string> losses_seen(const std::string& directory, bool is_damaged) {
+    std::vector<std::string> losses = log_losses(directory);
     if (is_damaged) {
         if (auto damage = find_log_damage(directory); damage.ok() && damage->has_value() && (*damage)->was_synced) {
             losses.push_back(describe_log_loss(directory, **damage));
         }
     } else {
-        for (const SyncedLog& log : faults.logs) {
+        for (const SyncedLog& log : find_log_faults(directory).logs) {
             losses.push_back(describe_log_loss(directory, {log_file_name(log.number), log.size_bytes, true}));
         }
     }
     return losses;
 }
 
-bool includes_all(const std::set<std::string>& names, const std::set<std::string>& some) {
-    return std::includes(names.begin(), names.end(), some.begin(), some.end());
-}
-
 // If a log is deleted after the secondary read the manifest and before it reads the logs, its changes are in a table
 // file that the secondary doesn't know: it would silently miss them. A second catch-up finds them.
 rocksdb::Status catch_up_once(const std::string& directory, rocksdb::DB& db) {
     for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
-        const std::set<std::string> before = log_files(directory);
+        const LogFiles before = log_files(directory);
         rocksdb::Status status = db.TryCatchUpWithPrimary();
-        if (!status.ok() || includes_all(log_files(directory), before)) {
+        if (!status.ok() || has_all(log_files(directory), before)) {
             return status;
         }
     }
@@ -295,15 +280,7 @@ bool has_free(rocksdb::Env& env, const std::string& directory, std::uint64_t nee
     return !env.GetFreeSpace(directory, &free_size_bytes).ok() || free_size_bytes >= needed_size_bytes;
 }
 
-std::uint64_t logs_size_bytes(const std::string& directory) {
-    std::uint64_t sum_bytes = 0;
-    for (const std::string& log : log_files(directory)) {
-        std::error_code gone;
-        const std::uint64_t size_bytes = std::filesystem::file_size(directory + "/" + log, gone);
-        sum_bytes += gone ? 0 : size_bytes;
-    }
-    return sum_bytes;
-}
+std::uint64_t logs_size_bytes(const std::string& directory) { return size_of_files(directory, ".log"); }
 
 Error rocksdb_error(const rocksdb::Status& status, const std::string& what) {
     const std::string message = what + ": " + text_of(status);
@@ -388,7 +365,7 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
     options.env = &env_of(nullptr);
     for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
         opened->generation = generation_of(directory);
-        const std::set<std::string> logs = log_files(directory);
+        const LogFiles logs = log_files(directory);
         const auto manifest = PERFLEET_TRY(find_manifest(directory));
         rocksdb::DB* db = nullptr;
         const bool is_damaged = !manifest.damage.empty() || !other_logs(directory).empty();
@@ -397,14 +374,14 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
         }
         if (db != nullptr) {
             opened->db.reset(db);
-            status = includes_all(log_files(directory), logs) ? status : catch_up_once(directory, *db);
+            status = has_all(log_files(directory), logs) ? status : catch_up_once(directory, *db);
         }
         if (is_damaged || (status.ok() ? shows_less(directory, *db) : misses_table_files(directory, {}))) {
             opened->db.reset();
             status = PERFLEET_TRY(open_damaged(directory, options, *opened));
         }
         if (status.ok()) {
-            add_log_losses(directory, log_losses(directory, false), *opened);
+            add_log_losses(directory, losses_seen(directory, false), *opened);
             return opened;
         }
         auto damage = status.IsCorruption() ? find_log_damage(directory) : std::optional<LogDamage>{};
@@ -420,7 +397,7 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
         skipping.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
         auto skipped = open_damaged(directory, skipping, *opened);
         if (skipped.ok() && skipped->ok()) {
-            add_log_losses(directory, log_losses(directory, true), *opened);
+            add_log_losses(directory, losses_seen(directory, true), *opened);
             return opened;
         }
     }

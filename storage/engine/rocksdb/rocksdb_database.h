@@ -9,10 +9,7 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "schemas/vocabulary/error.h"
 #include "storage/engine/engine.h"

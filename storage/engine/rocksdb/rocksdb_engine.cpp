@@ -7,7 +7,6 @@
 #include <rocksdb/write_batch.h>
 
 #include <atomic>
-#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -20,7 +19,6 @@
 #include "storage/engine/rocksdb/rocksdb_options.h"
 #include "storage/engine/rocksdb/rocksdb_slice.h"
 #include "storage/engine/rocksdb/synced_log.h"
-#include "storage/engine/rocksdb/table_file.h"
 
 namespace perfleet {
 namespace {
@@ -166,8 +164,6 @@ class RocksdbWriter final : public RocksdbEngine {
 public:
     RocksdbWriter(std::string directory, std::shared_ptr<RocksdbDatabase> opened, DiskReserve reserve)
         : RocksdbEngine{std::move(directory), std::move(opened)},
-          synced_sequence_{db().GetLatestSequenceNumber()},
-          logged_sequence_{synced_sequence_},
           folder_{this->directory()},
           reserve_{std::move(reserve)} {
         begin_logs();
@@ -182,8 +178,8 @@ public:
         const std::optional<Error> before = failure();
         if (!before) {
             const bool needs_reserve = purpose == GoOn::kToStore && reserve_.is_missing();
-            auto made = needs_reserve ? reserve_.make(kRecoverRoomSizeBytes) : Done{};
-            return made.ok() ? Result<bool>{false} : made.error();
+            PERFLEET_TRY(needs_reserve ? reserve_.make(kRecoverRoomSizeBytes) : Done{});
+            return false;
         }
         const std::shared_ptr<rocksdb::Env> env = opened()->env;
         const std::size_t memory_size_bytes = opened()->memory_size_bytes;
@@ -206,8 +202,6 @@ public:
             return anew.error();
         }
         replace(std::move(*anew));
-        synced_sequence_ = db().GetLatestSequenceNumber();
-        logged_sequence_ = synced_sequence_;
         begin_logs();
         set_failure(std::nullopt);
         if (purpose == GoOn::kToStore && reserve_.is_missing()) {
@@ -230,11 +224,8 @@ public:
     }
 
     [[nodiscard]] Result<Done> flush_unlogged() override {
-        if (auto before = failure()) {
-            return Error{*std::move(before)};
-        }
-        const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits until it is released
-        return held->db == nullptr ? closed(directory()) : changed(held->db->Flush(rocksdb::FlushOptions{}), "writing");
+        const auto held = PERFLEET_TRY(working());
+        return changed(held->db->Flush(rocksdb::FlushOptions{}), "writing");
     }
 
     [[nodiscard]] Result<Done> sync() override {
@@ -271,13 +262,7 @@ public:
     // its own, because in a file with newer keys it would overlap everything between, which compaction would then
     // rewrite.
     [[nodiscard]] Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) override {
-        if (auto before = failure()) {
-            return Error{*std::move(before)};
-        }
-        const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits until it is released
-        if (held->db == nullptr) {
-            return closed(directory());
-        }
+        const auto held = PERFLEET_TRY(working());
         rocksdb::DB& db = *held->db;
         const rocksdb::Slice begin = slice(range.begin);
         const rocksdb::Slice end = slice(range.end);
@@ -314,13 +299,7 @@ public:
     }
 
     [[nodiscard]] Result<Done> reclaim(const KeyRange& range, std::atomic<bool>* is_stopping) override {
-        if (auto before = failure()) {
-            return Error{*std::move(before)};
-        }
-        const std::shared_ptr<RocksdbDatabase> held = opened();  // recover() waits until it is released
-        if (held->db == nullptr) {
-            return closed(directory());
-        }
+        const auto held = PERFLEET_TRY(working());
         rocksdb::Status status = held->db->Flush(rocksdb::FlushOptions{});
         if (status.ok()) {
             status = compact(*held, range, is_stopping);
@@ -394,6 +373,14 @@ private:
         return error;
     }
 
+    // recover() waits until the database is released.
+    [[nodiscard]] Result<std::shared_ptr<RocksdbDatabase>> working() const {
+        if (auto before = failure()) {
+            return *std::move(before);
+        }
+        auto held = opened();
+        return held->db == nullptr ? Result<std::shared_ptr<RocksdbDatabase>>{closed(directory())} : std::move(held);
+    }
     [[nodiscard]] std::optional<Error> failure() const {
         const std::lock_guard lock{failing_};
         return failure_;
@@ -442,6 +429,8 @@ private:
 
     // Earlier logs are in table files already.
     void begin_logs() {
+        synced_sequence_ = db().GetLatestSequenceNumber();
+        logged_sequence_ = synced_sequence_;
         std::unique_ptr<rocksdb::LogFile> log;
         synced_logs_.clear();
         if (db().GetCurrentWalFile(&log).ok()) {
@@ -454,11 +443,11 @@ private:
         return logged_sequence_;
     }
 
-    std::uint64_t synced_sequence_;  // opening makes everything it finds durable
+    std::uint64_t synced_sequence_ = 0;  // opening makes everything it finds durable
     std::vector<SyncedLog> synced_logs_;
-    mutable std::mutex logging_;     // guards writes, also those of erase()
-    rocksdb::WriteBatch batch_;      // empty between writes; keeps its memory, since the kernel clears new pages
-    std::uint64_t logged_sequence_;  // of the last logged change
+    mutable std::mutex logging_;         // guards writes, also those of erase()
+    rocksdb::WriteBatch batch_;          // empty between writes; keeps its memory, since the kernel clears new pages
+    std::uint64_t logged_sequence_ = 0;  // of the last logged change
     HeldFolder folder_;
     mutable std::mutex failing_;    // guards failure_: erase() runs on another thread
     std::optional<Error> failure_;  // while set, nothing is written

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <string_view>
 
 #include "storage/engine/rocksdb/manifest_copy.h"
 #include "storage/engine/rocksdb/rocksdb_engine.h"

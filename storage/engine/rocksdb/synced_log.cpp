@@ -1,6 +1,7 @@
 #include "storage/engine/rocksdb/synced_log.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,26 +33,9 @@ namespace fs = std::filesystem;
 constexpr const char* kSyncedFile = "SYNCED";
 constexpr const char* kLossesFile = "LOST-LOGS";
 
-constexpr std::size_t kFieldDigits = 20;  // so that all lines have the same size
-
-std::string padded(std::uint64_t number) {
-    std::string text = std::to_string(number);
-    text.insert(0, kFieldDigits - std::min(kFieldDigits, text.size()), '0');
-    return text;
-}
-
-std::string hexadecimal(std::uint32_t number) {
-    constexpr std::size_t kDigits = 8;
-    std::string digits(kDigits, '0');
-    for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, number >>= 4) {
-        *digit = "0123456789abcdef"[number & 0xf];
-    }
-    return digits;
-}
-
 // Ends each line, so that a partly written or damaged line is ignored.
 std::string line_checksum(std::string_view line) {
-    return hexadecimal(crc32c(0, std::as_bytes(std::span{line.data(), line.size()})));
+    return fmt::format("{:08x}", crc32c(0, std::as_bytes(std::span{line})));
 }
 
 // A directory entry with the name of a log.
@@ -98,10 +82,8 @@ std::string utc_now() {
 std::map<std::uint64_t, LogFile> logs_in(const std::string& directory) {
     std::map<std::uint64_t, LogFile> logs;
     std::error_code error;
-    for (fs::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
-        if (at->path().extension() == ".log") {
-            logs.emplace(std::strtoull(at->path().stem().c_str(), nullptr, 10), log_file_at(at->path()));
-        }
+    for (const std::string& name : names_in(directory, ".log", error)) {
+        logs.emplace(std::strtoull(name.c_str(), nullptr, 10), log_file_at(fs::path{directory} / name));
     }
     return logs;
 }
@@ -131,7 +113,6 @@ void write_synced_logs(const std::string& directory, std::uint64_t number, std::
                 logs.push_back({log, whole_size_bytes, utc_now(), first_checksum_of(directory, log)});
             }
         }
-        std::sort(logs.begin(), logs.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
         logs.push_back({number, 0, ""});
     }
     if (logs.back().first_checksum == 0) {
@@ -141,8 +122,9 @@ void write_synced_logs(const std::string& directory, std::uint64_t number, std::
     logs.back().time = utc_now();
     std::string text;
     for (const SyncedLog& log : logs) {
-        const std::string line = padded(log.number) + " " + padded(log.size_bytes) + " " + log.time + " " +
-                                 hexadecimal(log.first_checksum) + " ";
+        // All lines have the same size.
+        const std::string line =
+            fmt::format("{:020} {:020} {} {:08x} ", log.number, log.size_bytes, log.time, log.first_checksum);
         text += line + line_checksum(line) + "\n";
     }
     const FileDescriptor file{::open(synced_path(directory).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kStoreFileMode)};

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "storage/engine/file_name.h"
+#include "storage/engine/rocksdb/folder.h"
 #include "storage/engine/rocksdb/manifest_copy.h"
 #include "storage/engine/rocksdb/silent_log.h"
 #include "storage/engine/rocksdb/table_file.h"
@@ -21,17 +22,12 @@ namespace fs = std::filesystem;
 Result<std::vector<TableFileCheck>> listed_files(const std::string& directory) {
     std::vector<TableFileCheck> files;
     std::error_code error;
-    for (fs::directory_iterator at{directory, error}, end; !error && at != end; at.increment(error)) {
-        if (at->path().extension() == ".sst") {
-            std::error_code gone;
-            const std::uint64_t size_bytes = at->file_size(gone);
-            files.push_back({at->path().filename().string(), gone ? 0 : size_bytes, "", "", 0, ""});
-        }
+    for (std::string& name : names_in(directory, ".sst", error)) {
+        std::error_code gone;
+        const std::uint64_t size_bytes = fs::file_size(fs::path{directory} / name, gone);
+        files.push_back({std::move(name), gone ? 0 : size_bytes, "", "", 0, ""});
     }
-    if (error) {
-        return error_from_errno(error.value(), directory);
-    }
-    return files;
+    return error ? error_from_errno(error.value(), directory) : Result<std::vector<TableFileCheck>>{std::move(files)};
 }
 
 std::string other_size(std::uint64_t found_size_bytes, std::uint64_t size_bytes) {
