@@ -47,7 +47,7 @@ Result<Done> list_image(RadosPool& pool, std::string_view key, std::uint64_t siz
 
 Result<DomainIndex> read_common(RadosPool& pool) {
     DomainIndex index;
-    auto read = pool.read_index(kCommon, [&](std::string_view key, std::string_view bytes) {
+    PERFLEET_TRY(pool.read_index(kCommon, [&](std::string_view key, std::string_view bytes) {
         const auto entry = decode_entry_untrusted(bytes);
         IndexValue value;
         if (entry && entry->type == RadosEntry::Type::kInline) {
@@ -56,8 +56,8 @@ Result<DomainIndex> read_common(RadosPool& pool) {
             value = image_value(key, entry->size_bytes);
         }
         index.insert_or_assign(std::string{key}, std::move(value));
-    });
-    return read.ok() ? Result<DomainIndex>{std::move(index)} : read.error();
+    }));
+    return index;
 }
 
 Result<Done> begin_common(RadosPool& pool, ShardCount shards) {
@@ -98,8 +98,8 @@ Result<std::optional<IndexValue>> find_image(RadosPool& pool, std::string_view k
     if (!head) {
         return std::optional<IndexValue>{};
     }
-    auto listed = list_image(pool, key, head->size_bytes);
-    return listed.ok() ? Result<std::optional<IndexValue>>{image_value(key, head->size_bytes)} : listed.error();
+    PERFLEET_TRY(list_image(pool, key, head->size_bytes));
+    return std::optional{image_value(key, head->size_bytes)};
 }
 
 Result<Done> remove_common(RadosPool& pool, std::string_view key) {

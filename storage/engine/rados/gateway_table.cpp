@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -115,7 +114,7 @@ Result<Done> change_gateway_table(RadosPool& pool, const GatewayTableChange& cha
 
 Result<GatewayTable> read_gateway_table(RadosPool& pool) {
     GatewayTable table;
-    auto read = pool.read_index(kTable, [&](std::string_view key, std::string_view bytes) {
+    PERFLEET_TRY(pool.read_index(kTable, [&](std::string_view key, std::string_view bytes) {
         for (const auto& [prefix, entries] : {std::pair{kRequest, &table.requests}, {kAnswer, &table.answers}}) {
             if (key.starts_with(prefix)) {
                 if (auto entry = decode_operator_entry_untrusted(key.substr(prefix.size()), bytes)) {
@@ -127,8 +126,8 @@ Result<GatewayTable> read_gateway_table(RadosPool& pool) {
         if (auto gateway = decode_gateway_untrusted(key, bytes)) {
             table.gateways.push_back(std::move(*gateway));
         }
-    });
-    return read.ok() ? Result<GatewayTable>{std::move(table)} : read.error();
+    }));
+    return table;
 }
 
 }  // namespace perfleet

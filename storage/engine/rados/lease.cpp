@@ -24,6 +24,16 @@ Result<std::optional<RadosHead>> read_head(RadosPool& pool, const std::string& o
                 : Error{ErrorCode::kCorrupt, pool.where() + ": the head of " + object + " is damaged"};
 }
 
+Result<Done> change_head(RadosPool& pool, const std::string& object, const std::optional<RadosHead>& before,
+                         const RadosHead& head) {
+    RadosChange change;
+    if (before.has_value()) {
+        change.head_before = encode_head(*before);
+    }
+    change.head = encode_head(head);
+    return pool.change(object, change);
+}
+
 // Raises only the lease in the head; creates the object if it doesn't exist.
 Result<Done> fence_object(RadosPool& pool, const std::string& object, std::uint64_t lease) {
     for (int tries = 1;; ++tries) {
@@ -33,12 +43,7 @@ Result<Done> fence_object(RadosPool& pool, const std::string& object, std::uint6
             return taken(pool, object);
         }
         head.lease = lease;
-        auto changed = pool.change(object, {before.has_value() ? std::optional{encode_head(*before)} : std::nullopt,
-                                            encode_head(head),
-                                            0,
-                                            {},
-                                            {},
-                                            {}});
+        auto changed = change_head(pool, object, before, head);
         if (changed.ok() || changed.error().code != ErrorCode::kConflict || tries == kTriesMax) {
             return changed;
         }
@@ -70,12 +75,7 @@ Result<Directory> take_directory(RadosPool& pool, std::size_t directory) {
         auto before = PERFLEET_TRY(read_head(pool, object));
         RadosHead head = before.value_or(RadosHead{});
         ++head.lease;
-        auto changed = pool.change(object, {before.has_value() ? std::optional{encode_head(*before)} : std::nullopt,
-                                            encode_head(head),
-                                            0,
-                                            {},
-                                            {},
-                                            {}});
+        auto changed = change_head(pool, object, before, head);
         if (changed.ok()) {
             return fence_segments(pool, directory, head.lease);
         }

@@ -4,10 +4,8 @@
 // Threads: take_news(), let_go(), take_requests() and answer() by one thread at a time; the rest by any.
 #pragma once
 
-#include <array>
 #include <condition_variable>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>

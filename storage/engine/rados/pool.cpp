@@ -20,21 +20,15 @@ constexpr std::chrono::milliseconds kLookForStop{100};
 
 using Clock = std::chrono::steady_clock;
 
-struct WriteOp {
-    rados_write_op_t op = librados()->rados_create_write_op();
-    WriteOp() = default;
-    WriteOp(const WriteOp&) = delete;
-    WriteOp& operator=(const WriteOp&) = delete;
-    ~WriteOp() { librados()->rados_release_write_op(op); }
+struct ReleaseWriteOp {
+    void operator()(void* op) const { librados()->rados_release_write_op(op); }
 };
+using WriteOp = std::unique_ptr<void, ReleaseWriteOp>;
 
-struct ReadOp {
-    rados_read_op_t op = librados()->rados_create_read_op();
-    ReadOp() = default;
-    ReadOp(const ReadOp&) = delete;
-    ReadOp& operator=(const ReadOp&) = delete;
-    ~ReadOp() { librados()->rados_release_read_op(op); }
+struct ReleaseReadOp {
+    void operator()(void* op) const { librados()->rados_release_read_op(op); }
 };
+using ReadOp = std::unique_ptr<void, ReleaseReadOp>;
 
 // A page begins after a name that librados cuts at a NUL, and keys contain many: 0 becomes 1 1, and 1 becomes 1 2,
 // which keeps the order.
@@ -264,21 +258,21 @@ RadosPool::~RadosPool() {
 
 std::unique_ptr<RadosWrite> RadosPool::begin_change(const std::string& object, const RadosChange& change) {
     auto begun = std::make_unique<Write>(*this, object);
-    const WriteOp write;
+    const WriteOp write{librados()->rados_create_write_op()};
     if (change.is_unguarded) {
-        librados()->rados_write_op_create(write.op, LIBRADOS_CREATE_IDEMPOTENT, nullptr);
+        librados()->rados_write_op_create(write.get(), LIBRADOS_CREATE_IDEMPOTENT, nullptr);
     } else if (change.head_before) {
-        librados()->rados_write_op_assert_exists(write.op);
-        librados()->rados_write_op_cmpxattr(write.op, kHead, LIBRADOS_CMPXATTR_OP_EQ, change.head_before->data(),
+        librados()->rados_write_op_assert_exists(write.get());
+        librados()->rados_write_op_cmpxattr(write.get(), kHead, LIBRADOS_CMPXATTR_OP_EQ, change.head_before->data(),
                                             change.head_before->size());
     } else {
-        librados()->rados_write_op_create(write.op, LIBRADOS_CREATE_EXCLUSIVE, nullptr);
+        librados()->rados_write_op_create(write.get(), LIBRADOS_CREATE_EXCLUSIVE, nullptr);
     }
     if (!change.is_unguarded) {
-        librados()->rados_write_op_setxattr(write.op, kHead, change.head.data(), change.head.size());
+        librados()->rados_write_op_setxattr(write.get(), kHead, change.head.data(), change.head.size());
     }
     if (!change.body.empty()) {
-        librados()->rados_write_op_write(write.op, change.body.data(), change.body.size(), change.offset);
+        librados()->rados_write_op_write(write.get(), change.body.data(), change.body.size(), change.offset);
     }
     std::vector<std::string> keys;
     for (const std::string& key : change.removed) {
@@ -301,25 +295,25 @@ std::unique_ptr<RadosWrite> RadosPool::begin_change(const std::string& object, c
     }
     const std::size_t removed = change.removed.size();
     if (removed != 0) {
-        librados()->rados_write_op_omap_rm_keys2(write.op, key_bytes.data(), key_sizes.data(), removed);
+        librados()->rados_write_op_omap_rm_keys2(write.get(), key_bytes.data(), key_sizes.data(), removed);
     }
     if (!values.empty()) {
-        librados()->rados_write_op_omap_set2(write.op, key_bytes.data() + removed, values.data(),
+        librados()->rados_write_op_omap_set2(write.get(), key_bytes.data() + removed, values.data(),
                                              key_sizes.data() + removed, value_sizes.data(), values.size());
     }
     Operation& operation = begun->operation();
-    operation.begin(librados()->rados_aio_write_op_operate(write.op, io_, operation.completion(),
+    operation.begin(librados()->rados_aio_write_op_operate(write.get(), io_, operation.completion(),
                                                            begun->object().c_str(), nullptr,
                                                            change.is_forced ? LIBRADOS_OPERATION_FULL_FORCE : 0));
     return begun;
 }
 
 Result<std::optional<std::string>> RadosPool::head(const std::string& object) {
-    const ReadOp read;
+    const ReadOp read{librados()->rados_create_read_op()};
     rados_xattrs_iter_t attributes = nullptr;
     int attributes_result = 0;
-    librados()->rados_read_op_getxattrs(read.op, &attributes, &attributes_result);
-    const int result = operate(read.op, object);
+    librados()->rados_read_op_getxattrs(read.get(), &attributes, &attributes_result);
+    const int result = operate(read.get(), object);
     std::string head = take_head(attributes);
     if (result == -ENOENT) {
         return std::optional<std::string>{};
@@ -343,15 +337,15 @@ Result<std::optional<RadosPool::IndexRead>> RadosPool::read_index(
     std::string after;
     unsigned char more = 1;
     while (more != 0) {
-        const ReadOp read;
+        const ReadOp read{librados()->rados_create_read_op()};
         rados_xattrs_iter_t attributes = nullptr;
         rados_omap_iter_t values = nullptr;
         int attributes_result = 0;
         int values_result = 0;
-        librados()->rados_read_op_getxattrs(read.op, &attributes, &attributes_result);
-        librados()->rados_read_op_omap_get_vals2(read.op, after.c_str(), "", kPageKeysMax, &values, &more,
+        librados()->rados_read_op_getxattrs(read.get(), &attributes, &attributes_result);
+        librados()->rados_read_op_omap_get_vals2(read.get(), after.c_str(), "", kPageKeysMax, &values, &more,
                                                  &values_result);
-        const int result = operate(read.op, object);
+        const int result = operate(read.get(), object);
         std::string head = take_head(attributes);
         char* key = nullptr;
         char* bytes = nullptr;
@@ -382,14 +376,14 @@ Result<std::optional<RadosPool::IndexRead>> RadosPool::read_index(
 }
 
 Result<std::optional<std::string>> RadosPool::index_value(const std::string& object, std::string_view key) {
-    const ReadOp read;
+    const ReadOp read{librados()->rados_create_read_op()};
     const std::string bytes = escaped(key);
     const char* const key_bytes = bytes.data();
     const std::size_t key_size = bytes.size();
     rados_omap_iter_t values = nullptr;
     int values_result = 0;
-    librados()->rados_read_op_omap_get_vals_by_keys2(read.op, &key_bytes, 1, &key_size, &values, &values_result);
-    const int result = operate(read.op, object);
+    librados()->rados_read_op_omap_get_vals_by_keys2(read.get(), &key_bytes, 1, &key_size, &values, &values_result);
+    const int result = operate(read.get(), object);
     std::optional<std::string> found;
     char* found_key = nullptr;
     char* value = nullptr;
@@ -409,7 +403,7 @@ Result<std::optional<std::string>> RadosPool::index_value(const std::string& obj
 Result<Done> RadosPool::read(std::span<RadosRead> reads) {
     struct Running {
         explicit Running(RadosPool& pool) : operation{pool} {}
-        ReadOp read;
+        ReadOp read{librados()->rados_create_read_op()};
         std::vector<std::size_t> sizes;
         std::vector<int> results;
         Operation operation;  // last member: ends before its buffers are destroyed
@@ -422,11 +416,11 @@ Result<Done> RadosPool::read(std::span<RadosRead> reads) {
         one.bytes.resize(one.extents.size());
         for (std::size_t i = 0; i < one.extents.size(); ++i) {
             one.bytes[i].resize(one.extents[i].size_bytes);
-            librados()->rados_read_op_read(run.read.op, one.extents[i].offset, one.bytes[i].size(), one.bytes[i].data(),
-                                           &run.sizes[i], &run.results[i]);
+            librados()->rados_read_op_read(run.read.get(), one.extents[i].offset, one.bytes[i].size(),
+                                           one.bytes[i].data(), &run.sizes[i], &run.results[i]);
         }
-        run.operation.begin(
-            librados()->rados_aio_read_op_operate(run.read.op, io_, run.operation.completion(), one.object.c_str(), 0));
+        run.operation.begin(librados()->rados_aio_read_op_operate(run.read.get(), io_, run.operation.completion(),
+                                                                  one.object.c_str(), 0));
     }
     int failure = 0;
     const std::string* failed = nullptr;

@@ -40,15 +40,7 @@ private:
         SegmentList segments = found.has_value() ? std::move(found->domains[domain]) : SegmentList{};
         const std::lock_guard lock{mutex_};
         const auto known = domains_.find(domain);
-        if (known == domains_.end() ||
-            std::equal(segments.begin(), segments.end(), known->second.segments.begin(), known->second.segments.end(),
-                       [](const auto& a, const auto& b) { return *a == *b; })) {
-            return false;
-        }
-        known->second.segments = std::move(segments);
-        known->second.index = nullptr;
-        ++known->second.generation;
-        return true;
+        return known != domains_.end() && replace_segments(known->second, std::move(segments));
     }
 };
 

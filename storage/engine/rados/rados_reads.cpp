@@ -8,7 +8,6 @@
 #include "storage/engine/rados/rados_limits.h"
 #include "storage/engine/store_format.h"
 #include "storage/key/key_bytes.h"
-#include "storage/limits/store_limits.h"
 
 namespace perfleet {
 namespace {
@@ -453,6 +452,17 @@ void RadosReads::make_room(const Domain* kept) const {
     }
 }
 
+bool RadosReads::replace_segments(DomainState& state, SegmentList listed) {
+    if (std::equal(listed.begin(), listed.end(), state.segments.begin(), state.segments.end(),
+                   [](const auto& a, const auto& b) { return *a == *b; })) {
+        return false;
+    }
+    state.segments = std::move(listed);
+    state.index = nullptr;
+    ++state.generation;
+    return true;
+}
+
 void RadosReads::take_over(std::size_t directory, std::map<Domain, SegmentList, DomainOrder> listed,
                            bool is_all_checked) {
     const std::lock_guard lock{mutex_};
@@ -460,13 +470,7 @@ void RadosReads::take_over(std::size_t directory, std::map<Domain, SegmentList, 
                   [&](const auto& one) { return directory_of(one.first) == directory && !listed.contains(one.first); });
     for (auto& [domain, segments] : listed) {
         DomainState& state = domains_[domain];
-        const bool is_same = std::equal(segments.begin(), segments.end(), state.segments.begin(), state.segments.end(),
-                                        [](const auto& a, const auto& b) { return *a == *b; });
-        if (!is_same) {
-            state.segments = std::move(segments);
-            state.index = nullptr;
-            ++state.generation;
-        }
+        (void)replace_segments(state, std::move(segments));
         state.is_checked = is_all_checked;
     }
 }

@@ -4,7 +4,6 @@
 // unchanged.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,7 +15,6 @@
 #include <vector>
 
 #include "storage/engine/engine.h"
-#include "storage/engine/rados/common.h"
 #include "storage/engine/rados/directory.h"
 #include "storage/engine/rados/domain_index.h"
 #include "storage/engine/rados/pool.h"
@@ -61,6 +59,8 @@ protected:
     // Replaces the domains of the directory by `listed`, of which nothing may be pending. Indexes of unchanged domains
     // stay.
     void take_over(std::size_t directory, std::map<Domain, SegmentList, DomainOrder> listed, bool is_all_checked);
+    // Replaces the segments of a domain, and forgets the index of others. False: they are the same.
+    static bool replace_segments(DomainState& state, SegmentList listed);
     // Reads what belongs to no shard again; false if there is no store yet.
     [[nodiscard]] Result<bool> take_over_common();
     [[nodiscard]] ShardCount shards() const { return shards_; }

@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "storage/engine/rados/common.h"
-#include "storage/engine/rados/lease.h"
 #include "storage/engine/rados/membership.h"
 #include "storage/engine/rados/rados_reads.h"
 #include "storage/engine/rados/segment_writer.h"
