@@ -78,9 +78,6 @@ struct Decoder::State {
     std::vector<CountEntry> counts;
     std::vector<SeqRange> ranges;
     std::vector<ClockPoint> clock_points;
-    std::vector<LabelUntrusted> labels;
-    std::vector<EventUntrusted> events;
-    std::vector<std::string_view> words;
     std::vector<ImageOfferUntrusted> offers;
 
     State() {
@@ -161,66 +158,61 @@ struct Decoder::State {
     }
 
     void read_hello_lists(wire::Hello::Reader from, HelloUntrusted& into) {
-        labels.clear();
-        const auto label_list = from.getLabels();
-        checked_count("labels", label_list.size(), limits::kLabelsMax);
-        for (const auto label : label_list) {
-            labels.push_back({text_of(label.getKey()), text_of(label.getValue())});
+        SessionRecord& record = into.record;
+        const auto labels = from.getLabels();
+        checked_count("labels", labels.size(), limits::kLabelsMax);
+        for (const auto label : labels) {
+            record.labels.emplace_back(text_of(label.getKey()), text_of(label.getValue()));
         }
-        events.clear();
-        const auto event_list = from.getEvents();
-        checked_count("events", event_list.size(), limits::kEventsMax);
-        for (const auto event : event_list) {
-            events.push_back({{.name = text_of(event.getName()),
-                               .kind = static_cast<Kind>(event.getKind()),
-                               .perf_type = event.getPerfType(),
-                               .perf_config = event.getPerfConfig(),
-                               .period = event.getPeriod(),
-                               .is_frequency = event.getIsFrequency(),
-                               .exclude_kernel = event.getExcludeKernel(),
-                               .exclude_user = event.getExcludeUser(),
-                               .callchain = event.getCallchain(),
-                               .unit = text_of(event.getUnit()),
-                               .format = text_of(event.getFormat()),
-                               .group = event.getGroup(),
-                               .attr = chars_of(event.getAttr())}});
+        const auto events = from.getEvents();
+        checked_count("events", events.size(), limits::kEventsMax);
+        for (const auto event : events) {
+            record.events.push_back({.name = std::string{text_of(event.getName())},
+                                     .kind = static_cast<Kind>(event.getKind()),
+                                     .perf_type = event.getPerfType(),
+                                     .perf_config = event.getPerfConfig(),
+                                     .period = event.getPeriod(),
+                                     .is_frequency = event.getIsFrequency(),
+                                     .exclude_kernel = event.getExcludeKernel(),
+                                     .exclude_user = event.getExcludeUser(),
+                                     .callchain = event.getCallchain(),
+                                     .unit = std::string{text_of(event.getUnit())},
+                                     .format = std::string{text_of(event.getFormat())},
+                                     .group = event.getGroup(),
+                                     .attr = std::string{chars_of(event.getAttr())}});
         }
         read_offers(from.getImageOffers());
-        words.clear();
-        const auto host = from.getHost();
-        const auto word_list = host.getCommandLine();
-        checked_count("words in the command line", word_list.size(), intake_limits::kCommandLineWordsMax);
-        for (const auto word : word_list) {
-            words.push_back(text_of(word));
-        }
-        into.target_name = text_of(from.getTargetName());
-        into.architecture = text_of(from.getArchitecture());
-        into.labels = labels;
-        into.events = events;
-        const auto clock = from.getClock();
-        into.clock_name = text_of(clock.getName());
-        into.ticks_per_second = clock.getTicksPerSecond();
-        into.linux_clockid = clock.getLinuxClockid();
-        into.start_point = clock_point_of(from.getStartPoint());
-        into.host = {text_of(host.getOsRelease()),
-                     text_of(host.getCpuDescription()),
-                     text_of(host.getCpuId()),
-                     host.getCpusOnline(),
-                     host.getCpusConfigured(),
-                     host.getMemoryKib(),
-                     words,
-                     host.getPageSizeBytes(),
-                     chars_of(host.getTracingHeaderPage()),
-                     chars_of(host.getTracingHeaderEvent())};
         into.image_offers = offers;
-        into.collector_version = text_of(from.getCollectorVersion());
+        const auto host = from.getHost();
+        const auto words = host.getCommandLine();
+        checked_count("words in the command line", words.size(), intake_limits::kCommandLineWordsMax);
+        for (const auto word : words) {
+            record.host.command_line.emplace_back(text_of(word));
+        }
+        record.host.os_release = text_of(host.getOsRelease());
+        record.host.cpu_description = text_of(host.getCpuDescription());
+        record.host.cpu_id = text_of(host.getCpuId());
+        record.host.cpus_online = host.getCpusOnline();
+        record.host.cpus_configured = host.getCpusConfigured();
+        record.host.memory_kib = host.getMemoryKib();
+        record.host.page_size_bytes = host.getPageSizeBytes();
+        record.host.tracing_header_page = chars_of(host.getTracingHeaderPage());
+        record.host.tracing_header_event = chars_of(host.getTracingHeaderEvent());
+        record.target_name = text_of(from.getTargetName());
+        record.architecture = text_of(from.getArchitecture());
+        const auto clock = from.getClock();
+        record.clock_name = text_of(clock.getName());
+        record.ticks_per_second = clock.getTicksPerSecond();
+        record.linux_clockid = clock.getLinuxClockid();
+        record.start_point = clock_point_of(from.getStartPoint());
+        record.collector_version = text_of(from.getCollectorVersion());
     }
 
     HelloUntrusted hello(wire::Hello::Reader from, std::uint16_t protocol_version, std::size_t size_bytes) {
         HelloUntrusted into;
         into.protocol_version = protocol_version;
-        into.session = session_of(from.getSession());
-        into.target = TargetId{from.getTargetId()};
+        into.record.session = session_of(from.getSession());
+        into.record.target = TargetId{from.getTargetId()};
         into.oldest_retained_seq = from.getOldestRetainedSeq();
         into.clock = Ticks{from.getClockTicks()};
         into.fault = caught([&] {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -132,19 +131,19 @@ bool Ingest::State::is_hello_ignored(const std::string& routing_id, const Sessio
 
 void Ingest::State::on_hello(const std::string& routing_id, const HelloUntrusted& hello_untrusted,
                              std::size_t size_bytes, const Now& now) {
-    if (is_hello_ignored(routing_id, hello_untrusted.session)) {
+    if (is_hello_ignored(routing_id, hello_untrusted.record.session)) {
         return;
     }
     auto record = admit_hello(hello_untrusted);
     if (!record) {
-        refuse_session(routing_id, hello_untrusted.session, session_refusal_of(record.error().code),
+        refuse_session(routing_id, hello_untrusted.record.session, session_refusal_of(record.error().code),
                        reason_of(record.error().code), record.error().message);
         return;
     }
     if (speaker != nullptr) {
         if (const auto taken = take_enrolled_identity(*record, *speaker); !taken) {
-            refuse_session(routing_id, hello_untrusted.session, SessionRefusal::kIdentity, RefusedReason::kIdentity,
-                           taken.error().message);
+            refuse_session(routing_id, hello_untrusted.record.session, SessionRefusal::kIdentity,
+                           RefusedReason::kIdentity, taken.error().message);
             return;
         }
     }

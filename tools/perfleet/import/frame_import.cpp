@@ -172,7 +172,7 @@ private:
 
     [[nodiscard]] Result<Done> take_hello(const HelloUntrusted& hello) {
         HelloUntrusted own = hello;
-        own.session = has_id(hello.session) ? hello.session : SessionId{};
+        own.record.session = has_id(hello.record.session) ? hello.record.session : SessionId{};
         auto record = PERFLEET_TRY(admit_hello(own));
         imported_.is_given = record.session.is_none();
         if (fresh_session_.has_value() && !imported_.is_given) {
