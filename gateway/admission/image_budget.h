@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+
+#include "schemas/peers/text_map.h"
 
 namespace perfleet {
 
@@ -40,15 +41,11 @@ private:
         std::uint64_t refilled_ns = 0;
         std::uint32_t check_count = 0;  // running
     };
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
 
     static void refill(Account& account, std::uint64_t now_ns);
     [[nodiscard]] static bool is_full(const Account& account);
 
-    std::unordered_map<std::string, Account, TextHash, std::equal_to<>> accounts_;
+    TextMap<Account> accounts_;
     std::size_t check_count_ = 0;
 };
 

@@ -12,9 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "gateway/admission/image_budget.h"
@@ -22,6 +20,7 @@
 #include "gateway/admission/intake_limits.h"
 #include "gateway/admission/untrusted.h"
 #include "gateway/counts/gateway_counts.h"
+#include "schemas/peers/text_map.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/read/reader.h"
 
@@ -108,10 +107,6 @@ private:
         bool is_end_expected = false;  // after offer_more()
         bool is_deferred = false;      // until its owner has a budget again
     };
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
 
     void add_offers(Peer& peer, std::span<const ImageOfferUntrusted> offers_untrusted);
     void land(Peer& peer);
@@ -122,7 +117,7 @@ private:
     [[nodiscard]] Result<Done> take_off(Peer& peer, const StoreReader& store, std::uint64_t now_ns);
 
     std::size_t size_bytes_max_;
-    std::unordered_map<std::string, Peer, TextHash, std::equal_to<>> peers_;
+    TextMap<Peer> peers_;
     std::unordered_set<std::string> flying_;  // build-ids of images in transfer or being checked
     std::unordered_set<std::string> stored_;  // build-ids
     std::deque<Rest> rests_;                  // oldest first

@@ -24,6 +24,7 @@
 #include "gateway/ingest/reported_losses.h"
 #include "gateway/ingest/seq_progress.h"
 #include "gateway/ingest/session_monotonicity.h"
+#include "schemas/peers/text_map.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
@@ -132,10 +133,6 @@ private:
     struct IdHash {
         std::size_t operator()(const SessionId& id) const { return static_cast<std::size_t>(id.high ^ id.low); }
     };
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
     static std::uint64_t key_of(SessionId session) { return session.high * 0x9e37'79b9'7f4a'7c15ULL ^ session.low; }
 
     void stop_speaking(const SessionPtr& session);
@@ -148,7 +145,7 @@ private:
     Limits limits_;
     CreditAccounts& credit_;
     std::unordered_map<SessionId, SessionPtr, IdHash> sessions_;
-    std::unordered_map<std::string, SessionPtr, TextHash, std::equal_to<>> peers_;
+    TextMap<SessionPtr> peers_;
     KnownKeys targets_;  // of stored sessions, by id
     // Both lists: sessions without a peer first, then the least recently used first.
     std::list<SessionPtr> new_;     // nothing of them was stored when they were last used

@@ -23,9 +23,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "schemas/peers/key_folder.h"
+#include "schemas/peers/text_map.h"
 
 namespace perfleet {
 
@@ -105,11 +105,7 @@ private:
         std::size_t owed_bytes = 0;   // to be paid by skipped turns before its next message
         bool is_first = false;        // in first_ instead of turns_
     };
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
-    using Peers = std::unordered_map<std::string, Peer, TextHash, std::equal_to<>>;
+    using Peers = TextMap<Peer>;
 
     [[nodiscard]] InboxMessage take_front(std::list<Peers::value_type*>& from);
 

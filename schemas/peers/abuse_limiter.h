@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+
+#include "schemas/peers/text_map.h"
 
 namespace perfleet {
 
@@ -41,14 +42,10 @@ private:
         std::uint32_t count = 0;
         std::uint64_t size_bytes = 0;
     };
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
     using Record = std::array<Strikes, kKindsMax>;
 
     Limits limits_;
-    std::unordered_map<std::string, Record, TextHash, std::equal_to<>> peers_;
+    TextMap<Record> peers_;
 };
 
 }  // namespace perfleet
