@@ -1,12 +1,9 @@
 #include "daemon/metrics/http_responder.h"
 
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <ctime>
 #include <utility>
 
 #include "schemas/host/host_clock.h"
@@ -31,8 +28,6 @@ std::string response(std::string_view status, std::string_view content_type, std
 
 HttpResponder::HttpResponder(FileDescriptor listening_fd, Handler handler)
     : listening_fd_{std::move(listening_fd)}, handler_{std::move(handler)} {
-    (void)!::getrandom(&random_state_, sizeof random_state_, 0);
-    random_state_ |= 1U;
     thread_ = std::thread{[this] { run(); }};
 }
 
@@ -81,10 +76,7 @@ void HttpResponder::accept() {
         }
         if (connections_.size() >= kConnectionsMax) {
             // xorshift64: guessing it gains nothing.
-            random_state_ ^= random_state_ << 13U;
-            random_state_ ^= random_state_ >> 7U;
-            random_state_ ^= random_state_ << 17U;
-            drop(random_state_ % connections_.size());
+            drop(random_() % connections_.size());
         }
         connections_.push_back(std::move(connection));
     }

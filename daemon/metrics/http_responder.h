@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -63,7 +64,7 @@ private:
     WakeEvent stop_event_;
     Handler handler_;
     std::vector<Connection> connections_;
-    std::uint64_t random_state_ = 0x9e3779b97f4a7c15ULL;
+    std::minstd_rand random_{std::random_device{}()};
     std::atomic<std::uint64_t> dropped_count_{0};
     std::thread thread_;
 };

@@ -1,7 +1,6 @@
 #include "schemas/zmtp/server.h"
 
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -58,7 +57,7 @@ struct Server::Connection {
 };
 
 Server::Server(const ServerLimits& limits, Sink& sink, LogText log)
-    : limits_{limits}, sink_{sink}, log_{std::move(log)}, input_(kReadSizeBytes) {}
+    : limits_{limits}, sink_{sink}, log_{std::move(log)}, input_(kReadSizeBytes), random_{std::random_device{}()} {}
 
 Result<std::unique_ptr<Server>> Server::open(const ServerLimits& limits, const std::optional<KeyPlaces>& keys,
                                              Sink& sink, const LogText& log) {
@@ -67,12 +66,9 @@ Result<std::unique_ptr<Server>> Server::open(const ServerLimits& limits, const s
         server->keys_ = PERFLEET_TRY(KeyGate::open(*keys, server->log_));
     }
     server->epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
-    if (!server->epoll_ || !server->wake_ ||
-        ::getrandom(&server->random_state_, sizeof server->random_state_, 0) !=
-            static_cast<ssize_t>(sizeof server->random_state_)) {
+    if (!server->epoll_ || !server->wake_) {
         return error_from_errno(errno, "epoll");
     }
-    server->random_state_ |= 1U;
     server->wake_on(server->wake_.fd());
     return server;
 }
@@ -194,17 +190,9 @@ void Server::accept_from(const Listening& listening) {
         at.protocol.append_greeting(greeting);
         queue(at, std::move(greeting));
         if (unheard_.size() > limits_.unheard_max) {
-            close(*unheard_[random() % unheard_.size()], &TransportCounts::refused_unheard_limit);
+            close(*unheard_[random_() % unheard_.size()], &TransportCounts::refused_unheard_limit);
         }
     }
-}
-
-// xorshift64: guessing it gains nothing.
-std::uint64_t Server::random() {
-    random_state_ ^= random_state_ << 13U;
-    random_state_ ^= random_state_ >> 7U;
-    random_state_ ^= random_state_ << 17U;
-    return random_state_;
 }
 
 void Server::forget_unheard(Connection& connection) {
@@ -335,7 +323,7 @@ void Server::shed() {
 
 // Begins at a random connection, since the rest must wait for the next run.
 void Server::read_begun(std::span<Connection* const> connections) {
-    const std::size_t first = connections.empty() ? 0 : random() % connections.size();
+    const std::size_t first = connections.empty() ? 0 : random_() % connections.size();
     std::size_t left_bytes = kBegunAtOnceBytes;
     for (std::size_t i = 0; i < connections.size() && left_bytes > 0; ++i) {
         Connection& connection = *connections[(first + i) % connections.size()];

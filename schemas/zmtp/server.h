@@ -28,6 +28,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -127,7 +128,6 @@ private:
     Server(const ServerLimits& limits, Sink& sink, LogText log);
     void accept_from(const Listening& listening);
     void read_begun(std::span<Connection* const> connections);
-    [[nodiscard]] std::uint64_t random();
     // Returns the number of bytes read.
     std::size_t read_from(Connection& connection);
     // Returns how many bytes of `input` were used; the rest is kept.
@@ -167,7 +167,7 @@ private:
     std::vector<std::byte> input_;  // the bytes of one recv()
     PeerProtocol::Turn turn_;       // its handshakes_left counts for a whole run
     std::size_t buffered_size_bytes_ = 0;
-    std::uint64_t random_state_;
+    std::minstd_rand random_;
     TransportCounts counts_;
 };
 
