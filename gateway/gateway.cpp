@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 #include <initializer_list>
 #include <optional>
 #include <utility>

@@ -1,7 +1,6 @@
 #include "daemon/command-line/arguments.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <sstream>

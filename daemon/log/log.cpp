@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <ctime>
 #include <mutex>
 #include <utility>
 #include <vector>

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <exception>

@@ -1,6 +1,5 @@
 #include "gateway/admission/column_check.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <optional>
 
 #include "gateway/admission/image_check.h"
 #include "schemas/host/file_descriptor.h"

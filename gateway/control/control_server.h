@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "gateway/control/operator_message.h"
 #include "gateway/control/request_source.h"

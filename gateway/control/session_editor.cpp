@@ -20,13 +20,13 @@ Result<std::map<SessionId, std::vector<SessionName>>> names_of(const StoreReader
     for (const auto& [ticket, order] : requests) {
         names[order.session];
     }
-    auto visited = store.visit_sessions([&](SessionRecord&& record) {
+    PERFLEET_TRY(store.visit_sessions([&](SessionRecord&& record) {
         if (const auto found = names.find(record.session); found != names.end()) {
             found->second.push_back({record.target, record.session});
         }
         return Visit::kContinue;
-    });
-    return visited.ok() ? Result<std::map<SessionId, std::vector<SessionName>>>{std::move(names)} : visited.error();
+    }));
+    return names;
 }
 
 SessionEditor::Answer answer_of(std::uint64_t ticket, const Result<Done>& done) {

@@ -13,7 +13,6 @@
 
 #include "gateway/admission/intake_limits.h"
 #include "gateway/ingest/known_keys.h"
-#include "schemas/vocabulary/ids.h"
 #include "storage/model/session.h"
 
 namespace perfleet {

@@ -1,7 +1,6 @@
 #include "gateway/ingest/ingest.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "gateway/ingest/partition_choice.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "gateway/admission/intake_limits.h"
 

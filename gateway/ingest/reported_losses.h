@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <span>
 
 #include "gateway/counts/gateway_counts.h"

@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include "schemas/vocabulary/series.h"
-
 namespace perfleet {
 namespace {
 

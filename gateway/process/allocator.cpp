@@ -1,7 +1,5 @@
 #include "gateway/process/allocator.h"
 
-#include <cstdlib>
-
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif

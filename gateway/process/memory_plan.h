@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/delivery_limits.h"

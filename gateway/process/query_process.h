@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"

@@ -16,8 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "storage/limits/store_limits.h"
-
 namespace perfleet {
 namespace {
 

@@ -1,7 +1,6 @@
 #include "schemas/text/layout.h"
 
 #include <algorithm>
-#include <clocale>
 #include <cwchar>
 
 #include "schemas/text/utf8.h"

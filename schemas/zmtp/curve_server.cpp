@@ -3,7 +3,6 @@
 #include <sodium.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "schemas/vocabulary/assert.h"
 #include "schemas/zmtp/frame.h"

@@ -1,9 +1,7 @@
 #include "schemas/zmtp/key_gate.h"
 
-#include <optional>
 #include <utility>
 
-#include "schemas/host/host_clock.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/zmtp/listener.h"
 

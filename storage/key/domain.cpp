@@ -1,7 +1,5 @@
 #include "storage/key/domain.h"
 
-#include <cstddef>
-
 #include "storage/key/key_bytes.h"
 
 namespace perfleet {

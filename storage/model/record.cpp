@@ -1,8 +1,5 @@
 #include "storage/model/record.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "storage/model/record_bytes.h"
 
 namespace perfleet {
