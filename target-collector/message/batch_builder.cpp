@@ -1,7 +1,7 @@
 #include "target-collector/message/batch_builder.h"
 
+#include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
@@ -46,6 +46,11 @@ std::uint32_t integer_index_of(Kind kind, ColumnId id) {
     PERFLEET_ASSERT(false);
 }
 
+// append() finds the CPU of a sample without a search.
+static_assert(std::all_of(kKindTable.begin(), kKindTable.end(), [](const KindTraits& kind) {
+    return !kind.is_sampled || (kind.columns[0].id == ColumnId::kTime && kind.columns[1].id == ColumnId::kCpu);
+}));
+
 std::size_t recent_index(Series series, std::size_t entry_count) {
     return (static_cast<std::size_t>(series.kind) + std::size_t{series.event.value} * 3) & (entry_count - 1);
 }
@@ -65,9 +70,9 @@ BatchBuilderCore::BatchBuilderCore(std::span<std::uint64_t> values, std::span<st
     PERFLEET_ASSERT(values.size() > working_words(row_count_max) && values.size() < kNoChunk);
     values_ = values.first(values.size() - working_words(row_count_max));
     scratch_ = values.subspan(values_.size(), row_count_max);
-    order_ = values.subspan(values_.size() + row_count_max, row_count_max);
     workspace_ = values.last(encode_workspace_words(row_count_max));
     recent_.fill(0);
+    recent_chunks_.fill(kNoChunk);
 }
 
 std::uint32_t BatchBuilderCore::slot_of(Series series) const {
@@ -93,10 +98,10 @@ bool BatchBuilderCore::charge(std::size_t size_bytes) {
     return true;
 }
 
-bool BatchBuilderCore::add_slot(Series series) {
+std::uint32_t BatchBuilderCore::add_slot(Series series, std::uint32_t cpu) {
     const std::size_t column_count = columns_of(series.kind).size();
     if (series_count_ == slots_.size() || column_count > column_views_.size() - column_view_count_) {
-        return false;
+        return kNoChunk;
     }
     Slot& slot = slots_[series_count_];
     slot = Slot{};
@@ -111,58 +116,76 @@ bool BatchBuilderCore::add_slot(Series series) {
     }
     PERFLEET_ASSERT(slot.integer_column_count > 0);
     if (!charge(size_bytes_of(wire_layout::series_rows::kShape) + kWordBytes +
-                column_count * (size_bytes_of(wire_layout::column::kShape) + kColumnOverheadBytes)) ||
-        !add_chunk(slot)) {
-        return false;
+                column_count * (size_bytes_of(wire_layout::column::kShape) + kColumnOverheadBytes))) {
+        return kNoChunk;
     }
-    ++series_count_;
-    column_view_count_ += column_count;
-    return true;
+    const std::uint32_t chunk = chunk_in(series_count_, cpu);
+    if (chunk != kNoChunk) {
+        ++series_count_;
+        column_view_count_ += column_count;
+    }
+    return chunk;
 }
 
-bool BatchBuilderCore::add_chunk(Slot& slot) {
+std::uint32_t BatchBuilderCore::chunk_in(std::uint32_t slot_index, std::uint32_t cpu) {
+    const std::uint64_t owner = std::uint64_t{slot_index} << 32 | cpu;
+    std::uint32_t& recent = recent_chunks_[(slot_index * 31 + cpu) % kRecentChunks];
+    std::uint32_t last = recent;
+    if (last == kNoChunk || values_[last] != owner) {
+        last = kNoChunk;
+        for (std::uint32_t chunk = slots_[slot_index].first_chunk; chunk != kNoChunk && values_[chunk] <= owner;
+             chunk = next_of(chunk)) {
+            last = chunk;
+        }
+    }
+    if (last == kNoChunk || values_[last] != owner || row_count_of(last) == chunk_rows_) {
+        last = add_chunk(owner, last);
+    }
+    recent = last;
+    return last;
+}
+
+std::uint32_t BatchBuilderCore::add_chunk(std::uint64_t owner, std::uint32_t after) {
+    Slot& slot = slots_[owner >> 32];
     const std::size_t value_count =
-        1 + chunk_rows_ * (slot.integer_column_count + (slot.byte_column_count > 0 ? std::size_t{1} : 0));
+        kChunkHeaderWords +
+        chunk_rows_ * (slot.integer_column_count + (slot.byte_column_count > 0 ? std::size_t{1} : 0));
     if (value_count > values_.size() - used_values_ || !charge(slot.integer_column_count * kChunkOverheadBytes)) {
-        return false;
+        return kNoChunk;
     }
     const auto chunk = static_cast<std::uint32_t>(used_values_);
     used_values_ += value_count;
-    values_[chunk] = kNoChunk;
-    if (slot.last_chunk == kNoChunk) {
+    values_[chunk] = owner;
+    if (after == kNoChunk) {
+        values_[chunk + 1] = slot.first_chunk;
         slot.first_chunk = chunk;
     } else {
-        values_[slot.last_chunk] = chunk;
+        values_[chunk + 1] = next_of(after);
+        values_[after + 1] = std::uint64_t{row_count_of(after)} << 32 | chunk;
     }
-    slot.last_chunk = chunk;
-    slot.rows_in_chunk = 0;
-    return true;
+    return chunk;
 }
 
-BatchBuilderCore::Slot* BatchBuilderCore::make_room(Series series, std::size_t integers_size_bytes,
-                                                    std::size_t bytes_size_bytes) {
+std::uint32_t BatchBuilderCore::make_room(Series series, std::uint32_t cpu, std::size_t integers_size_bytes,
+                                          std::size_t bytes_size_bytes) {
     if (row_count_ == row_count_max_ || bytes_size_bytes > bytes_.size() - used_bytes_ ||
         bytes_size_bytes > limits::kSeriesBytesMax) {
-        return nullptr;
+        return kNoChunk;
     }
     const std::size_t charged_before = series_size_bytes_max_;
-    const auto give_back = [&] {
+    std::uint32_t chunk = kNoChunk;
+    if (charge(integers_size_bytes + bytes_size_bytes)) {
+        const std::uint32_t index = slot_of(series);
+        if (index == kNoSlot) {
+            chunk = add_slot(series, cpu);
+        } else if (slots_[index].byte_size_bytes + bytes_size_bytes <= limits::kSeriesBytesMax) {
+            chunk = chunk_in(index, cpu);
+        }
+    }
+    if (chunk == kNoChunk) {
         series_size_bytes_max_ = charged_before;
-        return nullptr;
-    };
-    if (!charge(integers_size_bytes + bytes_size_bytes)) {
-        return nullptr;
     }
-    const std::uint32_t index = slot_of(series);
-    if (index == kNoSlot) {
-        return add_slot(series) ? &slots_[series_count_ - 1] : give_back();
-    }
-    Slot& slot = slots_[index];
-    if (slot.byte_size_bytes + bytes_size_bytes > limits::kSeriesBytesMax ||
-        (slot.rows_in_chunk == chunk_rows_ && !add_chunk(slot))) {
-        return give_back();
-    }
-    return &slot;
+    return chunk;
 }
 
 bool BatchBuilderCore::append(const RowView& row) {
@@ -171,14 +194,16 @@ bool BatchBuilderCore::append(const RowView& row) {
     for (const auto& part : row.bytes) {
         bytes_size_bytes += part.size();
     }
-    Slot* const slot =
-        make_room(row.series, time_columns * sizeof(Ticks) + row.integers.size_bytes(), bytes_size_bytes);
-    if (slot == nullptr) {
+    const std::uint64_t cpu = traits_of(row.series.kind).is_sampled ? row.integers.front() : 0;
+    const std::uint32_t chunk = make_room(row.series, static_cast<std::uint32_t>(cpu),
+                                          time_columns * sizeof(Ticks) + row.integers.size_bytes(), bytes_size_bytes);
+    if (chunk == kNoChunk) {
         return false;
     }
+    Slot* const slot = &slots_[slot_index_of(chunk)];
     PERFLEET_ASSERT(time_columns + row.integers.size() == slot->integer_column_count &&
                     row.bytes.size() == slot->byte_column_count);
-    std::uint64_t* at = &values_[slot->last_chunk + 1 + slot->rows_in_chunk];
+    std::uint64_t* at = &values_[chunk + kChunkHeaderWords + row_count_of(chunk)];
     if (slot->byte_column_count > 0) {
         *at = used_bytes_;
         at += chunk_rows_;
@@ -202,7 +227,7 @@ bool BatchBuilderCore::append(const RowView& row) {
         *at = value;
         at += chunk_rows_;
     }
-    ++slot->rows_in_chunk;
+    values_[chunk + 1] += std::uint64_t{1} << 32;
     ++slot->row_count;
     ++row_count_;
     return true;
@@ -224,65 +249,13 @@ std::size_t BatchBuilderCore::sealed_size_bytes_max(std::size_t entry_count, std
     return kFixedSizeBytes + series_size_bytes_max_ + tail_size_bytes(entry_count, range_count, point_count);
 }
 
-bool BatchBuilderCore::order_by_cpu(const Slot& slot) {
-    constexpr unsigned kDigitBits = 8;
-    const std::uint32_t cpu_column = integer_index_of(slot.series.kind, ColumnId::kCpu);
-    // CPU in the upper half, index in the lower.
-    const auto rows = order_.first(slot.row_count);
-    std::size_t done = 0;
-    std::uint64_t all = 0;
-    std::uint64_t common = ~0ULL;
-    for (std::uint64_t chunk = slot.first_chunk; chunk != kNoChunk; chunk = values_[chunk]) {
-        const std::size_t count = rows.size() - done < chunk_rows_ ? rows.size() - done : chunk_rows_;
-        for (std::size_t row = 0; row < count; ++row) {
-            const std::uint64_t place = chunk + 1 + row;
-            const std::uint64_t cpu = values_[place + std::size_t{cpu_column} * chunk_rows_];
-            all |= cpu;
-            common &= cpu;
-            rows[done++] = cpu << 32 | place;
-        }
-    }
-    // A stable radix sort by the digits in which the CPU numbers differ: one digit for up to 256 CPUs.
-    auto from = rows;
-    auto into = scratch_.first(rows.size());
-    for (unsigned shift = 0; shift < 32; shift += kDigitBits) {
-        constexpr std::uint64_t kDigitMask = (1U << kDigitBits) - 1;
-        if ((((all ^ common) >> shift) & kDigitMask) == 0) {
-            continue;
-        }
-        std::array<std::uint32_t, kDigitMask + 1> next{};
-        for (const std::uint64_t row : from) {
-            ++next[(row >> (32 + shift)) & kDigitMask];
-        }
-        std::uint32_t before = 0;
-        for (std::uint32_t& count : next) {
-            const std::uint32_t own = count;
-            count = before;
-            before += own;
-        }
-        for (const std::uint64_t row : from) {
-            into[next[(row >> (32 + shift)) & kDigitMask]++] = row;
-        }
-        std::swap(from, into);
-    }
-    if (from.data() != rows.data()) {
-        std::memcpy(rows.data(), from.data(), rows.size_bytes());
-    }
-    return all != common;
-}
-
-void BatchBuilderCore::gather_ordered(std::uint32_t column, std::span<std::uint64_t> out) const {
-    const std::size_t offset = std::size_t{column} * chunk_rows_;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        out[i] = values_[static_cast<std::uint32_t>(order_[i]) + offset];
-    }
-}
-
 void BatchBuilderCore::gather_integers(const Slot& slot, std::uint32_t column, std::span<std::uint64_t> out) const {
-    const std::size_t before = 1 + chunk_rows_ * (std::size_t{column} + (slot.byte_column_count > 0 ? 1 : 0));
+    const std::size_t before =
+        kChunkHeaderWords + chunk_rows_ * (std::size_t{column} + (slot.byte_column_count > 0 ? 1 : 0));
     std::size_t done = 0;
-    for (std::uint64_t chunk = slot.first_chunk; chunk != kNoChunk; chunk = values_[chunk]) {
-        const std::size_t count = out.size() - done < chunk_rows_ ? out.size() - done : chunk_rows_;
+    for (std::uint32_t chunk = slot.first_chunk; chunk != kNoChunk; chunk = next_of(chunk)) {
+        const std::size_t count = row_count_of(chunk);
+        PERFLEET_ASSERT(count <= out.size() - done);
         std::memcpy(out.data() + done, &values_[chunk + before], count * sizeof(std::uint64_t));
         done += count;
     }
@@ -292,14 +265,14 @@ void BatchBuilderCore::gather_integers(const Slot& slot, std::uint32_t column, s
 void BatchBuilderCore::gather_bytes(const Slot& slot, std::uint32_t byte_column, std::span<std::byte> out) const {
     // The byte columns of a row are stored one after the other, from its offset on.
     std::size_t done = 0;
-    std::uint32_t rows_left = slot.row_count;
-    for (std::uint64_t chunk = slot.first_chunk; chunk != kNoChunk; chunk = values_[chunk]) {
-        const std::uint32_t count = rows_left < chunk_rows_ ? rows_left : chunk_rows_;
+    for (std::uint32_t chunk = slot.first_chunk; chunk != kNoChunk; chunk = next_of(chunk)) {
+        const std::uint32_t count = row_count_of(chunk);
         for (std::uint32_t row = 0; row < count; ++row) {
+            const std::uint64_t* const offsets = &values_[chunk + kChunkHeaderWords + row];
             const auto size_at = [&](std::uint32_t part) {
-                return values_[chunk + 1 + chunk_rows_ * (std::size_t{1} + slot.size_columns[part]) + row];
+                return offsets[chunk_rows_ * (std::size_t{1} + slot.size_columns[part])];
             };
-            std::uint64_t from = values_[chunk + 1 + row];
+            std::uint64_t from = *offsets;
             for (std::uint32_t part = 0; part < byte_column; ++part) {
                 from += size_at(part);
             }
@@ -310,7 +283,6 @@ void BatchBuilderCore::gather_bytes(const Slot& slot, std::uint32_t byte_column,
             }
             done += size;
         }
-        rows_left -= count;
     }
     PERFLEET_ASSERT(done == out.size());
 }
@@ -331,7 +303,6 @@ Checked<Done> BatchBuilderCore::write_series(CapnpWriter& writer, CapnpWriter::S
     const auto rules = columns_of(slot.series.kind);
     const auto columns = writer.make_list(place, rows::kColumns, wire_layout::column::kShape, rules.size());
     const std::size_t first_view = column_view_count_;
-    const bool is_ordered = traits_of(slot.series.kind).is_sampled && order_by_cpu(slot);
     std::uint32_t integer_column = 0;
     std::uint32_t byte_column = 0;
     for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -339,11 +310,7 @@ Checked<Done> BatchBuilderCore::write_series(CapnpWriter& writer, CapnpWriter::S
         std::span<std::byte> room;
         if (rules[i].shape == ColumnShape::kInteger) {
             const auto values = scratch_.first(slot.row_count);
-            if (is_ordered) {
-                gather_ordered(integer_column++, values);
-            } else {
-                gather_integers(slot, integer_column++, values);
-            }
+            gather_integers(slot, integer_column++, values);
             room = writer.begin_data(encoded_size_bytes_max(values.size()));
             encoded = PERFLEET_TRY(encode_integers(values, room, workspace_));
         } else {
@@ -433,6 +400,7 @@ void BatchBuilderCore::clear() {
     row_count_ = 0;
     series_count_ = 0;
     used_values_ = 0;
+    recent_chunks_.fill(kNoChunk);
     used_bytes_ = 0;
     column_view_count_ = 0;
     series_size_bytes_max_ = 0;

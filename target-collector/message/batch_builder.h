@@ -1,9 +1,10 @@
 // Collects rows in columns and seals them into a Batch message: a single-segment Cap'n Proto message written without
 // the library, as schemas/wire/collector.capnp defines it.
 //
-// If newer codecs are allowed, rows of kind sample are sealed by CPU, in order of arrival within a CPU: then every
-// column except the stack consists of runs, or of steps of the sampling period. Other kinds keep the order of arrival,
-// because the meaning of their rows depends on it.
+// Rows of kind sample are sealed by CPU, in order of arrival within a CPU: then every column except the stack consists
+// of runs, or of steps of the sampling period. Nothing is sorted for it: a row goes into memory of its CPU at once, and
+// of two orders of arrival that differ only between CPUs the sealed bytes are the same. Other kinds keep the order of
+// arrival, because the meaning of their rows depends on it.
 //
 // Freestanding. Works in memory of the caller. Collects rows of several series at once: as many as there are tables
 // (BatchBuilder: as many as a batch may hold).
@@ -31,8 +32,8 @@ private:
 public:
     // Columns of a series for which tables have space, on average. A series with more uses the space of other series.
     static constexpr std::size_t kColumnsPerSeries = 16;
-    // Rows for which a series takes memory at once; fewer if memory is scarce and series are many.
-    static constexpr std::uint32_t kChunkRows = 64;
+    // Rows for which a series takes memory at once, samples on each CPU; fewer if memory is scarce and series are many.
+    static constexpr std::uint32_t kChunkRows = 32;
 
     // Memory for tables: one element of each span per series; of column_views kColumnsPerSeries per series.
     struct TableViews {
@@ -63,12 +64,12 @@ public:
         return static_cast<std::uint32_t>(most);
     }();
     // Number of values that suffice for `row_count_max` rows in total, with `column_count` integer columns, in
-    // `series_count` series.
+    // `series_count` series. A series of samples counts once for each CPU.
     [[nodiscard]] static constexpr std::size_t values_count(std::uint32_t row_count_max, std::uint32_t column_count,
                                                             std::uint32_t series_count,
                                                             std::uint32_t chunk_rows = kChunkRows) {
         return working_words(row_count_max) +
-               (row_count_max / chunk_rows + series_count) * (2 + column_count * chunk_rows);
+               (row_count_max / chunk_rows + series_count) * (kChunkHeaderWords + column_count * chunk_rows);
     }
 
     // Adds a row. False: no space, nothing was added; seal first.
@@ -105,17 +106,22 @@ public:
     void clear();
 
 private:
-    // Rows are stored in chunks of `values_`, column by column within a chunk:
-    //   link to the series' next chunk | chunk_rows_ offsets into bytes_ (only kinds with byte columns) | chunk_rows_
-    //   values of each integer column
+    // Rows are stored in chunks of `values_`. A chunk has rows of one series and, of samples, of one CPU. The chunks of
+    // a series form a list in the order of sealing: by CPU, then by arrival. Column by column within a chunk:
+    //   owner: slot index << 32 | CPU, 0 for kinds that keep the order of arrival
+    //   number of rows << 32 | next chunk of the series
+    //   chunk_rows_ offsets into bytes_ (only kinds with byte columns)
+    //   chunk_rows_ values of each integer column
+    static constexpr std::size_t kChunkHeaderWords = 2;
     static constexpr std::uint32_t kNoChunk = 0xffff'ffff;
     static constexpr std::uint32_t kNoSlot = 0xffff'ffff;
     static constexpr std::size_t kRecentSlots = 16;
+    static constexpr std::size_t kRecentChunks = 256;  // by CPU
     static constexpr std::size_t kByteColumnsMax = 5;
 
-    // One column, gathered; the order of a series' rows; what encoding needs.
+    // One column, gathered; what encoding needs.
     [[nodiscard]] static constexpr std::size_t working_words(std::uint32_t row_count_max) {
-        return std::size_t{2} * row_count_max + encode_workspace_words(row_count_max);
+        return row_count_max + encode_workspace_words(row_count_max);
     }
 
     struct Slot {
@@ -125,10 +131,8 @@ private:
         std::uint32_t byte_column_count = 0;
         std::array<std::uint32_t, kByteColumnsMax>
             size_columns{};                    // of each byte column: index among the integer columns
-        std::uint32_t first_chunk = kNoChunk;  // offsets into values_
-        std::uint32_t last_chunk = kNoChunk;
-        std::uint32_t rows_in_chunk = 0;    // of the last one
-        std::uint64_t byte_size_bytes = 0;  // of all byte columns
+        std::uint32_t first_chunk = kNoChunk;  // offset into values_
+        std::uint64_t byte_size_bytes = 0;     // of all byte columns
         std::uint64_t first_ticks = ~0ULL;
         std::uint64_t last_ticks = 0;
     };
@@ -136,14 +140,23 @@ private:
     [[nodiscard]] std::uint32_t slot_of(Series series) const;
     // Adds to the size of the sealed message; false: above the limit, nothing was added.
     [[nodiscard]] bool charge(std::size_t size_bytes);
-    // The series' slot, with space for one more row; null, without changes, if there is no space.
-    [[nodiscard]] Slot* make_room(Series series, std::size_t integers_size_bytes, std::size_t bytes_size_bytes);
-    [[nodiscard]] bool add_slot(Series series);
-    [[nodiscard]] bool add_chunk(Slot& slot);
-    // Fills order_ with the places of the rows in values_ (of the first column), by CPU. False: rows are in that order
-    // already.
-    [[nodiscard]] bool order_by_cpu(const Slot& slot);
-    void gather_ordered(std::uint32_t column, std::span<std::uint64_t> out) const;
+    // These return a chunk with space for one more row of the series and CPU; kNoChunk, without changes, if there is
+    // none.
+    [[nodiscard]] std::uint32_t make_room(Series series, std::uint32_t cpu, std::size_t integers_size_bytes,
+                                          std::size_t bytes_size_bytes);
+    [[nodiscard]] std::uint32_t add_slot(Series series, std::uint32_t cpu);
+    [[nodiscard]] std::uint32_t chunk_in(std::uint32_t slot_index, std::uint32_t cpu);
+    // Puts it after another one into the slot's list; first if that is kNoChunk.
+    [[nodiscard]] std::uint32_t add_chunk(std::uint64_t owner, std::uint32_t after);
+    [[nodiscard]] std::uint32_t slot_index_of(std::uint32_t chunk) const {
+        return static_cast<std::uint32_t>(values_[chunk] >> 32);
+    }
+    [[nodiscard]] std::uint32_t row_count_of(std::uint32_t chunk) const {
+        return static_cast<std::uint32_t>(values_[chunk + 1] >> 32);
+    }
+    [[nodiscard]] std::uint32_t next_of(std::uint32_t chunk) const {
+        return static_cast<std::uint32_t>(values_[chunk + 1]);
+    }
     void gather_integers(const Slot& slot, std::uint32_t column, std::span<std::uint64_t> out) const;
     void gather_bytes(const Slot& slot, std::uint32_t byte_column, std::span<std::byte> out) const;
     [[nodiscard]] Checked<Done> write_series(CapnpWriter& writer, CapnpWriter::StructPlace place, const Slot& slot,
@@ -151,7 +164,6 @@ private:
 
     std::span<std::uint64_t> values_;   // chunks
     std::span<std::uint64_t> scratch_;  // one column, gathered
-    std::span<std::uint64_t> order_;    // of the rows of one series, while it is sealed
     std::span<std::uint64_t> workspace_;
     std::span<std::byte> bytes_;
     std::uint32_t row_count_max_;
@@ -164,6 +176,7 @@ private:
     std::size_t sealed_size_bytes_limit_ = limits::kBatchSizeBytesMax;
     std::size_t entry_count_max_ = limits::kCountsMax;
     mutable std::array<std::uint32_t, kRecentSlots> recent_{};
+    std::array<std::uint32_t, kRecentChunks> recent_chunks_{};  // the last one of an owner, or kNoChunk
     std::span<Slot> slots_;
     std::span<SeriesView> views_;  // while sealing
     std::span<ColumnView> column_views_;

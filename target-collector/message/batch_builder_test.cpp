@@ -301,6 +301,8 @@ TEST(BatchBuilder, KeepsRowsOfInterleavedSeriesApart) {
                 rule.id == ColumnId::kRawSize || rule.id == ColumnId::kBuildIdSize || rule.id == ColumnId::kNameSize;
             if (is_size) {
                 integers.push_back(texts[text++].size());
+            } else if (rule.id == ColumnId::kCpu) {
+                integers.push_back(kCpus[random() % kCpus.size()]);
             } else if (rule.shape == ColumnShape::kInteger) {
                 integers.push_back((std::uint64_t{random()} << 32 | random()) >> (random() % 64));
             }
@@ -326,9 +328,8 @@ TEST(BatchBuilder, KeepsRowsOfInterleavedSeriesApart) {
         const Series series{static_cast<Kind>(rows.getKind()), EventNumber{rows.getEvent()}};
         Rows& expected = model[series];
         if (series.kind == Kind::kSample) {
-            std::stable_sort(expected.integers.begin(), expected.integers.end(), [](const auto& a, const auto& b) {
-                return static_cast<std::uint32_t>(a[1]) < static_cast<std::uint32_t>(b[1]);
-            });  // by cpu
+            std::stable_sort(expected.integers.begin(), expected.integers.end(),
+                             [](const auto& a, const auto& b) { return a[1] < b[1]; });  // by cpu
         }
         ASSERT_EQ(rows.getRowCount(), expected.integers.size());
         EXPECT_EQ(room->row_count(series), expected.integers.size());
@@ -417,15 +418,17 @@ TEST(BatchBuilder, ClearedItStartsAnew) {
 TEST(BatchBuilder, SaysNoWithoutAddingWhenMemoryEnds) {
     const std::uint64_t row[] = {1, 1, 1, 1, 1, 1};
     {
-        Room room(100, 2 * 100 + encode_workspace_words(100) + 1 + 6 * 64);  // one chunk of samples
-        for (int i = 0; i < 64; ++i) {
+        constexpr std::uint32_t kRows = BatchBuilder::kChunkRows;
+        Room room(100, 100 + encode_workspace_words(100) + 2 + 6 * kRows);  // one chunk of samples
+        for (std::uint32_t i = 0; i < kRows; ++i) {
             ASSERT_TRUE(room->append(row_of(kSamples, row)));
+            EXPECT_FALSE(room->append(row_of(kSamples, std::array<std::uint64_t, 6>{1, 2, 1, 1, 1, 1}))) << "cpu 2";
         }
         EXPECT_FALSE(room->append(row_of(kSamples, row)));
         EXPECT_FALSE(room->append(row_of(kTasks, std::vector<std::uint64_t>(14))));
         Read read(room.seal());
         ASSERT_EQ(read.batch().getSeries().size(), 1U);
-        EXPECT_EQ(read.batch().getSeries()[0].getRowCount(), 64U);
+        EXPECT_EQ(read.batch().getSeries()[0].getRowCount(), kRows);
     }
     {
         Room room(100, 0, 10);

@@ -396,7 +396,7 @@ TEST_F(DeliveryTest, ABatchTooLargeForTheSpoolIsDroppedAlone) {
     seal();
     std::mt19937_64 random(1);
     for (std::uint64_t i = 0; i < 500; ++i) {
-        const std::uint64_t row[] = {i, i, i, i, i};
+        const std::uint64_t row[] = {0, i, i, i, i};
         sealer_->append({kSamples, Ticks{random()}, row});
     }
     sealer_->flush(Ticks{1});

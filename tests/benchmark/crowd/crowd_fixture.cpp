@@ -28,7 +28,7 @@ CrowdFixture::CrowdFixture(const CrowdPlan& plan)
       start_utc_{
           std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
               .count()},
-      values_(BatchBuilder::values_count(row_count_max(plan), 6, 4)),
+      values_(BatchBuilder::values_count(row_count_max(plan), 6, 4 + kCpuCount)),
       bytes_(1U << 16),
       builder_{values_, bytes_, row_count_max(plan)} {
     double sum = 0;
