@@ -1,8 +1,9 @@
 // Merges the rows of an export in order of time: selected samples and tracepoints, records kept beside them, and all
 // earlier task rows, of all series, epochs and sessions.
 //
-// Keeps one decoded block of each active series in memory, so exports may be of any size. Rows of equal time keep their
-// stored order: tasks first, then kept records. One thread.
+// Keeps one decoded block of each active series in memory, so exports may be of any size. Rows of equal time: first
+// tasks, then kept records, then other kinds by number, each by event; rows of one series as stored, samples by cpu.
+// One thread.
 #pragma once
 
 #include <cstddef>

@@ -20,6 +20,7 @@
 #include "target-collector/records/sample_rows.h"
 #include "target-collector/source/linux/event/call_chain_mode.h"
 #include "target-collector/source/linux/process_scan.h"
+#include "target-collector/source/linux/ring_order.h"
 
 namespace perfleet {
 namespace {
@@ -103,7 +104,6 @@ PerfSource::PerfSource(PerfSourceOptions options, std::unique_ptr<OffCpuTracer> 
       files_{images_, finder_, *options_.image_reader, options_.on_sampled_file},
       stacks_{{*events_, kernel_, images_, unknown_image_, files_, processes_, kernel_unwinder_.get(),
                options_.unwinds_samples}},
-      merge_{events_->rings()},
       losses_{*events_},
       balance_{*events_},
       log_{log},
@@ -210,9 +210,17 @@ void PerfSource::drain() {
 }
 
 void PerfSource::pass_until(std::uint64_t time_limit) {
-    merge_.pass_until(time_limit,
-                      [this](std::size_t ring_index, std::span<const std::byte> record) { take(ring_index, record); });
-    for (const auto& ring : events_->rings()) {
+    const auto rings = events_->rings();
+    const auto time_of = [](KernelRing& ring) {
+        const std::span<const std::byte> record = ring.front();
+        return record.empty() ? std::nullopt
+                              : std::optional{record_time(native_record(record), kCommonLayout).value_or(0)};
+    };
+    visit_by_time(rings, time_limit, time_of, [&](std::size_t ring_index) {
+        take(ring_index, rings[ring_index]->front());
+        rings[ring_index]->pop();
+    });
+    for (const auto& ring : rings) {
         if (ring->take_skipped()) {
             sink_->count_lost(kTaskSeries, CountName::kLostMalformed, 1);
         }

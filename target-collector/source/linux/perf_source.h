@@ -34,7 +34,6 @@
 #include "target-collector/source/linux/sample_balance.h"
 #include "target-collector/source/linux/sample_stacks.h"
 #include "target-collector/source/linux/switch_times.h"
-#include "target-collector/source/linux/time_merge.h"
 
 namespace perfleet {
 
@@ -177,7 +176,6 @@ private:
     ProcessTable processes_;
     SampleStacks stacks_;
     CgroupWatch cgroups_;
-    TimeMerge<KernelRing> merge_;
     std::optional<SwitchTimes> switches_;  // empty: not used
     std::uint64_t epoch_count_ = 0;
     std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // by event id; of events that their leader samples

@@ -16,6 +16,7 @@
 #include "schemas/vocabulary/named_row.h"
 #include "target-collector/probe/perfleet/bench.h"
 #include "target-collector/source/linux/event/probe_name.h"
+#include "target-collector/source/linux/ring_order.h"
 
 namespace perfleet {
 namespace {
@@ -82,16 +83,22 @@ public:
         }
     }
 
-    // The oldest plausible record; others before it are counted as malformed.
-    [[nodiscard]] std::span<const std::byte> front() {
+    // Goes to the oldest plausible record, and returns its time; others before it are counted as malformed.
+    [[nodiscard]] std::optional<std::uint64_t> front_time_ns() {
         while (is_read_ && ring_.read(words_)) {
             if (is_possible()) {
-                return std::as_bytes(std::span{words_});
+                return words_[0];
             }
             malformed_ += began_before() ? 0 : 1;
             ring_.pop();
         }
-        return {};
+        return std::nullopt;
+    }
+    // That record.
+    [[nodiscard]] perfleet_probe_record front() const {
+        perfleet_probe_record record;
+        std::memcpy(&record, words_.data(), sizeof(record));
+        return record;
     }
     // Rows of a ring that isn't read.
     [[nodiscard]] std::uint64_t take_unread() { return is_read_ ? 0 : ring_.skip(); }
@@ -101,7 +108,6 @@ public:
     }
     // Rows since the last call.
     [[nodiscard]] std::uint64_t take_count() { return std::exchange(taken_count_, 0); }
-    [[nodiscard]] std::uint64_t front_time_ns() const { return words_[0]; }
 
     // Gives the ring back to programs; must be the last call.
     void free() {
@@ -214,7 +220,7 @@ private:
 };
 
 ProbeReader::ProbeReader(std::vector<ProbeEvent> events, std::function<void(std::string_view)> log)
-    : events_{std::move(events)}, log_{std::move(log)}, merge_{rings_}, began_ns_{monotonic_now_ns()} {}
+    : events_{std::move(events)}, log_{std::move(log)}, began_ns_{monotonic_now_ns()} {}
 
 ProbeReader::ProbeReader(ProbeArea& area, std::vector<ProbeEvent> events, std::function<void(std::string_view)> log)
     : ProbeReader{std::move(events), std::move(log)} {
@@ -242,7 +248,6 @@ void ProbeReader::add_area(ProbeArea& area, bool is_taken_over) {
 void ProbeReader::remove_area(const ProbeArea& area) {
     std::erase_if(rings_, [&](const auto& ring) { return ring->shared().area == &area; });
     std::erase_if(areas_, [&](const auto& shared) { return shared->area == &area; });
-    merge_ = TimeMerge<Ring>{rings_};
 }
 
 bool ProbeReader::is_idle(const ProbeArea& area) const {
@@ -250,7 +255,6 @@ bool ProbeReader::is_idle(const ProbeArea& area) const {
 }
 
 void ProbeReader::take_new_rings() {
-    const std::size_t before = rings_.size();
     for (const auto& shared : areas_) {
         for (std::size_t i = 0; i < PERFLEET_PROBE_SLOTS; ++i) {
             // Acquire: pairs with the exchange by which a program takes the ring.
@@ -259,9 +263,6 @@ void ProbeReader::take_new_rings() {
                 rings_.push_back(std::make_unique<Ring>(*shared, i, owner, rings_.size() < kRingsMax));
             }
         }
-    }
-    if (rings_.size() != before) {
-        merge_ = TimeMerge<Ring>{rings_};
     }
 }
 
@@ -273,14 +274,13 @@ void ProbeReader::drain(std::uint64_t time_limit_ns, std::uint64_t now_ns, RowSi
         areas_, [](const auto& shared) { return shared->is_used.count() > shared->is_used.size() / 2; });
     const bool looks_for_ends = is_filling_ || now_ns - ends_seen_ns_ > kEndsSeenEveryNs;
     ends_seen_ns_ = looks_for_ends ? now_ns : ends_seen_ns_;
-    if (!rings_.empty()) {
-        merge_.pass_until(time_limit_ns, [this](std::size_t index, std::span<const std::byte> record) {
-            take(*rings_[index], record);
+    visit_by_time<Ring>(
+        rings_, time_limit_ns, [](Ring& ring) { return ring.front_time_ns(); },
+        [this](std::size_t index) {
+            take(*rings_[index]);
+            rings_[index]->pop();
         });
-        if (std::erase_if(rings_, [&](const auto& ring) { return !look_after(*ring, now_ns, looks_for_ends); }) > 0) {
-            merge_ = TimeMerge<Ring>{rings_};
-        }
-    }
+    std::erase_if(rings_, [&](const auto& ring) { return !look_after(*ring, now_ns, looks_for_ends); });
     for (const auto& shared : areas_) {
         count_without_ring(*shared);
     }
@@ -293,9 +293,8 @@ void ProbeReader::finish(std::uint64_t now_ns, RowSink& sink) {
     drain(~0ULL, now_ns, sink);
 }
 
-void ProbeReader::take(Ring& ring, std::span<const std::byte> bytes) {
-    perfleet_probe_record record;
-    std::memcpy(&record, bytes.data(), sizeof(record));
+void ProbeReader::take(Ring& ring) {
+    const perfleet_probe_record record = ring.front();
     const ProbeEvent* const event = event_of(ring, record.info & kIdMask);
     if (event == nullptr || !is_recording_) {
         return;
@@ -349,7 +348,7 @@ bool ProbeReader::look_after(Ring& ring, std::uint64_t now_ns, bool looks_for_en
         has_ended || (looks_for_ends &&
                       ::syscall(SYS_tgkill, static_cast<pid_t>(ring.pid()), static_cast<pid_t>(ring.tid()), 0) != 0 &&
                       errno != EPERM);
-    if (!is_gone || !(ring.front().empty() || was_broken)) {
+    if (!is_gone || (ring.front_time_ns() && !was_broken)) {
         return true;
     }
     if (was_broken) {

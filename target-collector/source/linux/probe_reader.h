@@ -21,7 +21,6 @@
 #include "target-collector/ring/untrusted_ring.h"
 #include "target-collector/source/linux/event/event_spec.h"
 #include "target-collector/source/linux/probe_area.h"
-#include "target-collector/source/linux/time_merge.h"
 
 namespace perfleet {
 
@@ -79,7 +78,7 @@ private:
     };
 
     void take_new_rings();
-    void take(Ring& ring, std::span<const std::byte> record);
+    void take(Ring& ring);
     // False: the ring is free again.
     bool look_after(Ring& ring, std::uint64_t now_ns, bool looks_for_ends);
     void count_without_ring(SharedArea& shared);
@@ -94,7 +93,6 @@ private:
     std::function<void(std::string_view)> log_;
     std::vector<std::unique_ptr<SharedArea>> areas_;
     std::vector<std::unique_ptr<Ring>> rings_;  // used by threads
-    TimeMerge<Ring> merge_;
     RowSink* sink_ = nullptr;
     std::uint64_t began_ns_;
     std::uint64_t time_ns_ = 0;  // of the last row
