@@ -42,7 +42,7 @@ public:
           sink_{sink},
           clock_{scan},
           events_{scan, summary_.warnings, EventTable::KernelLogs::kAsTracepoints},
-          merge_{scan, events_, clock_, RowMerge::KeptRecords::kVisited},
+          merge_{scan, events_, clock_},
           writer_{sink, options.is_pipe ? 0 : kHeaderSizeBytes},
           stream_{writer_, events_.events()} {}
 
@@ -57,7 +57,7 @@ public:
         }
         PERFLEET_TRY(merge_.run(*this));
         const auto counted = PERFLEET_TRY(count_events());
-        if (stream_.sample_count() == 0 && stream_.kept_count() == 0 && counted.empty()) {
+        if (stream_.sample_count() == 0 && counted.empty()) {
             summary_.warnings.emplace_back(
                 "no samples and no tracepoints are in the selection: the file has events and no rows (perfleet losses "
                 "lists what there is)");
@@ -202,9 +202,6 @@ private:
         if (is_new_run) {
             stream_.forget_tasks();
         }
-        first_epochs_.resize(scan_.sessions().size());
-        first_epochs_[epoch.session_index] =
-            std::min(first_epochs_[epoch.session_index].value_or(epoch.index), epoch.index);
         images_.resize(merge_.epochs().size());
         images_[epoch.index] = stream_.begin_epoch(*epoch.dictionary, epoch.first_ns);
     }
@@ -215,8 +212,7 @@ private:
         if (row.event != nullptr && row.event->log) {
             log_row(row);
         } else if (row.event != nullptr && row.columns == nullptr) {
-            const std::size_t session = row.epoch.session_index;
-            stream_.kept_row(row, ranges_[session], first_epochs_[session] == row.epoch.index);
+            stream_.counts_row(row, ranges_[row.epoch.session_index]);
         } else if (row.event != nullptr) {
             stream_.sample_row(images, row, ranges_[row.epoch.session_index]);
         } else {
@@ -312,7 +308,7 @@ private:
         for (std::size_t index = 0; index < scan_.sessions().size(); ++index) {
             for (const Series series : scan_.ledger_series(index)) {
                 const ExportedEvent* const event = events_.find(index, series);
-                if (event != nullptr && series.kind != Kind::kRecord) {
+                if (event != nullptr) {
                     for (const auto& [reason, rows] : scan_.ledger(index, series, known_warnings).lost) {
                         lost[event->id - 1] += rows;
                         never_taken += is_never_taken(reason) ? rows : 0;
@@ -382,9 +378,8 @@ private:
     RowMerge merge_;
     PerfRecordWriter writer_;
     RecordStream stream_;
-    std::vector<EpochImages> images_;                       // by epoch
-    std::vector<std::optional<std::size_t>> first_epochs_;  // of the export, by session
-    std::vector<TaskRange> ranges_;                         // by session
+    std::vector<EpochImages> images_;  // by epoch
+    std::vector<TaskRange> ranges_;    // by session
     struct Reading {
         std::uint64_t ticks = 0;
         std::uint64_t value = 0;

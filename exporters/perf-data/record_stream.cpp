@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
+#include <sstream>
 #include <utility>
 
-#include "schemas/columns/record_type.h"
 #include "schemas/perf/recorded_chain.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kinds.h"
@@ -21,7 +22,6 @@ constexpr std::uint64_t kKernelAddressFirst = 1ULL << 63U;
 
 constexpr std::uint64_t kKernelSizeBytesDefault = 64U << 20;  // of a kernel with unknown text size
 constexpr std::size_t kRecordCommSizeBytesMax = 255;
-constexpr std::uint64_t kProtectionExec = 4;
 
 // Other kernels than the first are written as modules, from here on, so that two kernels never overlap.
 constexpr std::uint64_t kOtherKernelFirst = 0xffff'a000'0000'0000;
@@ -30,17 +30,6 @@ constexpr std::uint64_t kOtherKernelStep = 1ULL << 32U;
 constexpr std::uint32_t kNoTask = 0xffff'ffff;
 
 std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
-
-// Kept records that begin with the pid and tid of a task.
-bool begins_with_task(perf::RecordType type) {
-    switch (type) {
-        case perf::RecordType::kMmap:
-        case perf::RecordType::kMmap2:
-        case perf::RecordType::kRead:
-        case perf::RecordType::kNamespaces: return true;
-        default: return false;
-    }
-}
 
 }  // namespace
 
@@ -114,7 +103,7 @@ void RecordStream::write_kernel(ExportedImage image, std::uint64_t time_ns) {
     written_kernels_[image] = true;
     const ImageDefinition& definition = images_.definition(image);
     if ((definition.flags & image_flags::kAnonymous) != 0) {
-        write_kernel_function(definition, time_ns);
+        write_kernel_function(image, time_ns);
         return;
     }
     const bool is_module = (definition.flags & image_flags::kKernelModule) != 0;
@@ -148,26 +137,37 @@ void RecordStream::write_kernel(ExportedImage image, std::uint64_t time_ns) {
                 name);
 }
 
-// A BPF program, unless the recording's own records of them are exported.
-void RecordStream::write_kernel_function(const ImageDefinition& function, std::uint64_t time_ns) {
-    constexpr std::uint16_t kTypeBpf = 1;
+// A BPF program. One that was there before is gone.
+void RecordStream::write_kernel_function(ExportedImage image, std::uint64_t time_ns) {
+    end_kernel_function(images_.definition(image).address, time_ns);
+    kernel_functions_.emplace(images_.definition(image).address, image);
+    write_kernel_symbol(image, 0, time_ns);
+}
+
+void RecordStream::end_kernel_function(std::uint64_t address, std::uint64_t time_ns) {
     constexpr std::uint16_t kUnregister = 1;
-    if (has_kernel_symbols_) {
+    const auto after = kernel_functions_.upper_bound(address);
+    if (after == kernel_functions_.begin()) {
         return;
     }
-    const auto write = [&](std::uint16_t flags) {
-        writer_.begin(perf::RecordType::kKsymbol, 0);
-        writer_.put(function.address);
-        writer_.put(narrow(function.size_bytes));
-        writer_.put(kTypeBpf);
-        writer_.put(flags);
-        writer_.put_name(function.name);
-        end_record({kNoTask, 0, time_ns, 0}, kSideBandId);
-    };
-    if (!kernel_functions_.insert(function.address).second) {
-        write(kUnregister);  // the one that was there before
+    const auto [start, image] = *std::prev(after);
+    if (address - start < images_.definition(image).size_bytes) {
+        write_kernel_symbol(image, kUnregister, time_ns);
+        written_kernels_[image] = false;
+        kernel_functions_.erase(start);
     }
-    write(0);
+}
+
+void RecordStream::write_kernel_symbol(ExportedImage image, std::uint16_t flags, std::uint64_t time_ns) {
+    constexpr std::uint16_t kTypeBpf = 1;
+    const ImageDefinition& function = images_.definition(image);
+    writer_.begin(perf::RecordType::kKsymbol, 0);
+    writer_.put(function.address);
+    writer_.put(narrow(function.size_bytes));
+    writer_.put(kTypeBpf);
+    writer_.put(flags);
+    writer_.put_name(function.name);
+    end_record({kNoTask, 0, time_ns, 0}, kSideBandId);
 }
 
 std::uint64_t RecordStream::kernel_address(const Trailer& trailer, ExportedImage image, std::uint64_t offset) {
@@ -206,7 +206,8 @@ void RecordStream::write_mmap2(std::uint16_t mode, const Trailer& trailer, const
     const std::string& build_id = images_.build_id(mapping.image);
     mapped_images_[mapping.image] = true;
     writer_.begin(perf::RecordType::kMmap2,
-                  static_cast<std::uint16_t>(mode | (build_id.empty() ? 0 : perf::misc::kMmapBuildId)));
+                  static_cast<std::uint16_t>(mode | (build_id.empty() ? 0 : perf::misc::kMmapBuildId) |
+                                             (mapping.is_data() ? perf::misc::kMmapData : 0)));
     writer_.put(trailer.pid);
     writer_.put(trailer.tid);
     writer_.put(mapping.start);
@@ -247,26 +248,94 @@ void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged, c
     const auto value = [&](ColumnId column) { return merged.rows.integers(column)[merged.row]; };
     const Trailer trailer{range.number(value(ColumnId::kPid)), range.number(value(ColumnId::kTid)), merged.time_ns,
                           narrow(value(ColumnId::kCpu))};
+    const auto text = [&] { return epoch.dictionary->string(StringNumber{narrow(value(ColumnId::kString))}); };
     const auto op = static_cast<TaskOp>(value(ColumnId::kTaskOp));
-    const bool is_of_tasks = take_task_row(tasks_, images_, epoch, merged.rows, merged.row, range);
-    if (op == TaskOp::kFork && has_data_mappings_) {
-        write_thread(trailer);  // perf gives a child the data mappings that its parent has now
-    }
-    if (is_of_tasks || !merged.is_in_range) {
+    if (op == TaskOp::kCgroupName) {
+        write_cgroup(trailer, value(ColumnId::kValue), text());
         return;
     }
-    if (op == TaskOp::kLost) {
-        write_lost(trailer, kSideBandId, value(ColumnId::kSize));
+    if (op == TaskOp::kNamespaces) {
+        write_namespaces(trailer, text());
         return;
     }
-    if (op != TaskOp::kThrottle && op != TaskOp::kUnthrottle) {
+    if (take_task_row(tasks_, images_, epoch, merged.rows, merged.row, range) || !merged.is_in_range) {
         return;
     }
-    writer_.begin(op == TaskOp::kThrottle ? perf::RecordType::kThrottle : perf::RecordType::kUnthrottle, 0);
-    writer_.put(merged.time_ns);
-    writer_.put(kSideBandId);
-    writer_.put(kSideBandId);
+    switch (op) {
+        case TaskOp::kLost: write_lost(trailer, kSideBandId, value(ColumnId::kSize)); break;
+        case TaskOp::kSwitchOut:
+        case TaskOp::kSwitchIn: {
+            const Trailer other{range.number(value(ColumnId::kParentPid)), range.number(value(ColumnId::kParentTid))};
+            write_switch(trailer, other, op == TaskOp::kSwitchOut, value(ColumnId::kValue));
+            break;
+        }
+        case TaskOp::kThrottle:
+        case TaskOp::kUnthrottle:
+            writer_.begin(op == TaskOp::kThrottle ? perf::RecordType::kThrottle : perf::RecordType::kUnthrottle, 0);
+            writer_.put(merged.time_ns);
+            writer_.put(kSideBandId);
+            writer_.put(kSideBandId);
+            end_record(trailer, kSideBandId);
+            break;
+        default: break;
+    }
+}
+
+// Epochs repeat the names of cgroups.
+void RecordStream::write_cgroup(const Trailer& trailer, std::uint64_t id, std::string_view path) {
+    std::string& written = cgroups_[id];
+    if (written == path) {
+        return;
+    }
+    written = path;
+    writer_.begin(perf::RecordType::kCgroup, 0);
+    writer_.put(id);
+    writer_.put_name(path);
     end_record(trailer, kSideBandId);
+}
+
+// Likewise those of threads.
+void RecordStream::write_namespaces(const Trailer& trailer, std::string_view list) {
+    if (!tasks_.set_namespaces(trailer.pid, trailer.tid, list)) {
+        return;
+    }
+    write_thread(trailer);
+    std::istringstream text{std::string{list}};
+    std::vector<std::uint64_t> words;
+    for (std::uint64_t word = 0; text >> std::hex >> word;) {
+        words.push_back(word);
+    }
+    writer_.begin(perf::RecordType::kNamespaces, 0);
+    writer_.put(trailer.pid);
+    writer_.put(trailer.tid);
+    writer_.put(std::uint64_t{words.size() / 2});
+    writer_.put_bytes(words.data(), words.size() / 2 * 2 * sizeof(std::uint64_t));
+    end_record(trailer, kSideBandId);
+}
+
+void RecordStream::write_switch(const Trailer& trailer, const Trailer& other, bool is_out, std::uint64_t flags) {
+    write_thread(trailer);
+    const bool is_preempted = (flags & 1U) != 0;
+    const bool has_other = (flags & 2U) != 0;
+    writer_.begin(has_other ? perf::RecordType::kSwitchCpuWide : perf::RecordType::kSwitch,
+                  static_cast<std::uint16_t>((is_out ? perf::misc::kSwitchOut : 0) |
+                                             (is_preempted ? perf::misc::kSwitchOutPreempt : 0)));
+    if (has_other) {
+        writer_.put(other.pid);
+        writer_.put(other.tid);
+    }
+    end_record(trailer, kSideBandId);
+}
+
+void RecordStream::counts_row(const MergedRow& merged, const TaskRange& range) {
+    const auto value = [&](ColumnId column) { return merged.rows.integers(column)[merged.row]; };
+    const Trailer trailer{range.number(value(ColumnId::kPid)), range.number(value(ColumnId::kTid)), merged.time_ns,
+                          narrow(value(ColumnId::kCpu))};
+    writer_.begin(perf::RecordType::kRead, 0);
+    writer_.put(trailer.pid);
+    writer_.put(trailer.tid);
+    write_read(*merged.event, {value(ColumnId::kValue), value(ColumnId::kTimeEnabled), value(ColumnId::kTimeRunning)});
+    end_record(trailer, merged.event->id);
 }
 
 void RecordStream::write_thread(const Trailer& trailer) {
@@ -293,7 +362,9 @@ std::uint64_t RecordStream::address_of(const Trailer& trailer, ExportedImage ima
     std::optional<TaskState::Place> place;
     switch (images_.place(image)) {
         case ExportedImages::Place::kKernel: return kernel_address(trailer, image, offset);
-        case ExportedImages::Place::kUnknown: return offset;
+        case ExportedImages::Place::kUnknown:
+            end_kernel_function(offset, trailer.time_ns);  // perf would name the frame by it
+            return offset;
         case ExportedImages::Place::kAnonymous:
             place = tasks_.place(trailer.pid, images_.definition(image).address + offset);
             break;
@@ -350,60 +421,6 @@ void RecordStream::write_known_mappings(const Trailer& trailer) {
     }
 }
 
-// perf attaches a data mapping to the process as known at that moment: a later FORK or an older code mapping at its
-// addresses would remove it.
-void RecordStream::begin_data_mapping(const Trailer& trailer, std::string_view bytes) {
-    std::array<std::uint64_t, 2> place{};  // start and length
-    if (bytes.size() < sizeof(place) || trailer.pid == kNoTask) {
-        return;
-    }
-    std::memcpy(place.data(), bytes.data(), sizeof(place));
-    has_data_mappings_ = true;
-    write_thread(trailer);
-    write_known_mappings(trailer);
-    tasks_.replace_by_data(trailer.pid, place[0], place[1]);
-}
-
-void RecordStream::kept_row(const MergedRow& merged, const TaskRange& range, bool wants_again) {
-    const auto value = [&](ColumnId column) { return merged.rows.integers(column)[merged.row]; };
-    const std::uint64_t type_and_misc = value(ColumnId::kRecordType);
-    const bool is_again = (type_and_misc & record_types::kAgain) != 0;
-    const auto type = static_cast<perf::RecordType>(narrow(type_and_misc) & ~record_types::kAgain);
-    const auto misc = static_cast<std::uint16_t>(type_and_misc >> 32U);
-    std::string_view bytes = merged.rows.bytes(ColumnId::kRawBytes, merged.row);
-    if (is_again && !wants_again) {
-        return;
-    }
-    constexpr std::size_t kTrailerSizeBytesMax = 48;
-    constexpr std::uint32_t kKernelTypeLast = 63;  // of records that have a trailer
-    if (static_cast<std::uint32_t>(type) > kKernelTypeLast || type == perf::RecordType::kSample ||
-        bytes.size() > PerfRecordWriter::kRecordSizeBytesMax - sizeof(perf::RecordHeader) - kTrailerSizeBytesMax) {
-        return;
-    }
-    const Trailer trailer{range.number(value(ColumnId::kPid)), range.number(value(ColumnId::kTid)), merged.time_ns,
-                          narrow(value(ColumnId::kCpu))};
-    std::array<std::uint32_t, 2> task{};
-    if (begins_with_task(type) && bytes.size() >= sizeof(task)) {
-        std::memcpy(task.data(), bytes.data(), sizeof(task));
-        task = {range.number(task[0]), range.number(task[1])};
-        bytes.remove_prefix(sizeof(task));
-        if (type == perf::RecordType::kMmap || type == perf::RecordType::kMmap2) {
-            begin_data_mapping({task[0], task[1], merged.time_ns, trailer.cpu}, bytes);
-        }
-        writer_.begin(type, misc);
-        writer_.put(task[0]);
-        writer_.put(task[1]);
-    } else {
-        writer_.begin(type, misc);
-    }
-    has_kernel_symbols_ = has_kernel_symbols_ || type == perf::RecordType::kKsymbol;
-    writer_.put_bytes(bytes.data(), bytes.size());
-    constexpr std::uint64_t kZero = 0;
-    writer_.put_bytes(&kZero, (8 - bytes.size() % 8) % 8);
-    end_record(trailer, merged.event->id);
-    ++kept_count_;
-}
-
 void RecordStream::take_chain(const Trailer& trailer, std::string_view words) {
     chain_.resize(words.size() / sizeof(std::uint64_t));
     std::memcpy(chain_.data(), words.data(), chain_.size() * sizeof(std::uint64_t));
@@ -442,9 +459,8 @@ std::size_t RecordStream::write_fixed_fields(const ExportedEvent& event, const T
     return size_bytes;
 }
 
-// perf takes the row's weight from READ: the event's count minus its last one. A group gets a record for each event
-// that has counted, not one for all.
-std::size_t RecordStream::write_read(const ExportedEvent& event, std::uint64_t weight) {
+// A group gets a record for each event that has counted, not one for all.
+std::size_t RecordStream::write_read(const ExportedEvent& event, const CounterTotal::Count& count) {
     namespace format = perf::read_format;
     const std::uint64_t fields = event.read_format();
     std::size_t word_count = 0;
@@ -455,11 +471,10 @@ std::size_t RecordStream::write_read(const ExportedEvent& event, std::uint64_t w
         }
     };
     const bool is_group = (fields & format::kGroup) != 0;
-    const std::uint64_t value = counted_[event.id] += weight;
-    put(true, is_group ? 1 : value);
-    put((fields & format::kTimeEnabled) != 0, 0);
-    put((fields & format::kTimeRunning) != 0, 0);
-    put(is_group, value);
+    put(true, is_group ? 1 : count.value);
+    put((fields & format::kTimeEnabled) != 0, count.enabled_ns);
+    put((fields & format::kTimeRunning) != 0, count.running_ns);
+    put(is_group, count.value);
     put(true, event.id);  // perf always expects the id
     put((fields & format::kLost) != 0, 0);
     return word_count * sizeof(std::uint64_t);
@@ -546,7 +561,8 @@ void RecordStream::sample_row(const EpochImages& epoch, const MergedRow& merged,
                                                     details != nullptr ? details->ip[row] : leaf_address_,
                                                     details != nullptr ? details->data_address[row] : 0);
     if ((fields & type::kRead) != 0) {
-        size_bytes += write_read(event, columns.weight[row]);
+        // perf takes the row's weight from READ: the event's count minus its last one.
+        size_bytes += write_read(event, {.value = counted_[event.id] += columns.weight[row]});
     }
     if (event.callchain) {
         writer_.put(static_cast<std::uint64_t>(chain_.size()));

@@ -1,7 +1,7 @@
 // Converts rows into perf's records, and keeps the state that this needs: tasks, mappings, images.
 //
-// Task rows only change the state: records of tasks and mappings are written before the first sample that needs them,
-// with its time. Rows come in order of time. One thread.
+// Most task rows only change the state: records of threads and mappings are written before the first sample that needs
+// them, with its time. Rows come in order of time. One thread.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@
 #include "exporters/rows/row_merge.h"
 #include "exporters/rows/task_rows.h"
 #include "exporters/rows/task_state.h"
+#include "query-engine/statistic/counter/counters.h"
 #include "storage/block/block.h"
 #include "storage/dictionary/epoch_dictionary.h"
 
@@ -46,9 +47,8 @@ public:
     // A sample of thread 0, which gets the kernel's name.
     void log_row(const MergedRow& merged, const TaskRange& range, const KernelLogSample& sample);
 
-    // A record kept beside the rows. `wants_again`: also write repeated records (kAgain), because the first ones
-    // weren't written.
-    void kept_row(const MergedRow& merged, const TaskRange& range, bool wants_again);
+    // A counter row of a thread that has ended.
+    void counts_row(const MergedRow& merged, const TaskRange& range);
 
     // The event's lost samples, of which a ring lost `unreported_count` without a kLost row. perf counts all of them
     // for each event (LOST_SAMPLES), and warns about kLost rows (LOST), which belong to a ring that events share.
@@ -61,7 +61,6 @@ public:
     void end_round();
 
     [[nodiscard]] std::uint64_t sample_count() const { return sample_count_; }
-    [[nodiscard]] std::uint64_t kept_count() const { return kept_count_; }  // records written whole
     [[nodiscard]] std::uint64_t first_sample_ns() const { return first_sample_ns_; }
     [[nodiscard]] std::uint64_t last_sample_ns() const { return last_sample_ns_; }
     [[nodiscard]] std::uint64_t lost_count() const { return lost_count_; }        // reported by kLost rows
@@ -86,10 +85,14 @@ private:
     void write_mapping(const Trailer& trailer, const ExportedMapping& mapping);
     void write_mmap2(std::uint16_t mode, const Trailer& trailer, const ExportedMapping& mapping, std::string_view name);
     void write_known_mappings(const Trailer& trailer);  // of the process
-    // Prepares perf for a mapping of data: `bytes` of the record begin with its address and length.
-    void begin_data_mapping(const Trailer& trailer, std::string_view bytes);
     void write_kernel(ExportedImage image, std::uint64_t time_ns);
-    void write_kernel_function(const ImageDefinition& function, std::uint64_t time_ns);
+    void write_kernel_function(ExportedImage image, std::uint64_t time_ns);
+    // Of the address, if perf knows one there.
+    void end_kernel_function(std::uint64_t address, std::uint64_t time_ns);
+    void write_kernel_symbol(ExportedImage image, std::uint16_t flags, std::uint64_t time_ns);
+    void write_cgroup(const Trailer& trailer, std::uint64_t id, std::string_view path);
+    void write_namespaces(const Trailer& trailer, std::string_view list);
+    void write_switch(const Trailer& trailer, const Trailer& other, bool is_out, std::uint64_t flags);
     void write_lost(const Trailer& trailer, std::uint64_t id, std::uint64_t count);
 
     // What perf must know before a sample: of its thread, and of the mapping that a frame lies in.
@@ -107,7 +110,7 @@ private:
     // Fields in front of the call chain; returns their size in bytes.
     std::size_t write_fixed_fields(const ExportedEvent& event, const Trailer& trailer, std::uint64_t period,
                                    std::uint64_t ip, std::uint64_t data_address);
-    std::size_t write_read(const ExportedEvent& event, std::uint64_t weight);
+    std::size_t write_read(const ExportedEvent& event, const CounterTotal::Count& count);
     // Fields after RAW, empty without `details`.
     void write_details(const ExportedEvent& event, const MergedRow& merged, const DetailColumns* details);
 
@@ -115,18 +118,16 @@ private:
     std::span<const ExportedEvent> events_;
     ExportedImages images_;
     TaskState tasks_;
-    std::vector<bool> written_kernels_;         // kernels and their modules that perf knows
-    std::vector<bool> mapped_images_;           // images with a mapping record
-    std::vector<std::int64_t> kernel_shift_;    // by image: distance between perf's address and its own
-    bool has_data_mappings_ = false;            // perf knows some
-    bool has_kernel_symbols_ = false;           // likewise, of kernel code that was made at run time
-    std::set<std::uint64_t> kernel_functions_;  // addresses at which some were written
-    std::optional<ExportedImage> kernel_;       // the image that perf takes for the kernel
-    std::set<std::uint32_t> named_kernels_;     // threads that stand for kernels' logs
+    std::vector<bool> written_kernels_;                        // kernels and their modules that perf knows
+    std::vector<bool> mapped_images_;                          // images with a mapping record
+    std::vector<std::int64_t> kernel_shift_;                   // by image: distance between perf's address and its own
+    std::map<std::uint64_t, ExportedImage> kernel_functions_;  // that perf knows, by address
+    std::map<std::uint64_t, std::string> cgroups_;             // that were written: paths by id
+    std::optional<ExportedImage> kernel_;                      // the image that perf takes for the kernel
+    std::set<std::uint32_t> named_kernels_;                    // threads that stand for kernels' logs
     std::vector<std::uint64_t> chain_;
     std::uint64_t leaf_address_ = 0;
     std::map<std::uint64_t, std::uint64_t> counted_;  // by event: the value of READ
-    std::uint64_t kept_count_ = 0;
     std::uint64_t sample_count_ = 0;
     std::uint64_t first_sample_ns_ = 0;
     std::uint64_t last_sample_ns_ = 0;

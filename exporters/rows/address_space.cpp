@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace perfleet {
 namespace {
@@ -11,7 +12,7 @@ constexpr std::uint64_t kPlacedFirst = 0x1000'0000'0000;
 constexpr std::uint64_t kPlacedSizeBytes = 1ULL << 30;
 constexpr std::uint32_t kPlacedMax = 65'536;
 
-constexpr std::uint64_t kExecutablePrivate = 4 | 2ULL << 32U;  // PROT_EXEC, MAP_PRIVATE
+constexpr std::uint64_t kExecutablePrivate = kProtectionExec | 2ULL << 32U;  // MAP_PRIVATE
 
 bool before(const ExportedMapping& a, const ExportedMapping& b) {
     return std::tie(a.image, a.file_offset, a.start) < std::tie(b.image, b.file_offset, b.start);
@@ -43,16 +44,6 @@ bool AddressSpace::add(const ExportedMapping& mapping) {
     by_start_.insert(clear(mapping.start, mapping.end()), mapping)->order = ++order_;
     is_indexed_ = false;
     return true;
-}
-
-bool AddressSpace::overlaps(std::uint64_t start, std::uint64_t size_bytes) const {
-    const auto first = first_behind(by_start_, start);
-    return first != by_start_.end() && first->start - std::min(first->start, start) < size_bytes;
-}
-
-void AddressSpace::remove(std::uint64_t start, std::uint64_t size_bytes) {
-    clear(start, start + std::min(size_bytes, ~start));
-    is_indexed_ = false;
 }
 
 std::vector<ExportedMapping>::iterator AddressSpace::clear(std::uint64_t start, std::uint64_t end) {
@@ -87,7 +78,8 @@ std::optional<std::size_t> AddressSpace::find(ExportedImage image, std::uint64_t
     std::optional<std::size_t> newest;
     for (auto it = std::lower_bound(by_image_.begin(), by_image_.end(), ExportedMapping{0, 0, 0, image}, before);
          it != by_image_.end() && it->image == image && it->file_offset <= offset; ++it) {
-        if (offset - it->file_offset < it->size_bytes && (!newest || by_image_[*newest].order < it->order)) {
+        const auto rank = [](const ExportedMapping& one) { return std::pair{!one.is_data(), one.order}; };
+        if (offset - it->file_offset < it->size_bytes && (!newest || rank(by_image_[*newest]) < rank(*it))) {
             newest = static_cast<std::size_t>(it - by_image_.begin());
         }
     }

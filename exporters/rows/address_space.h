@@ -13,6 +13,8 @@
 
 namespace perfleet {
 
+inline constexpr std::uint64_t kProtectionExec = 4;
+
 struct ExportedMapping {
     std::uint64_t start = 0;
     std::uint64_t size_bytes = 0;
@@ -22,6 +24,7 @@ struct ExportedMapping {
     std::uint32_t order = 0;       // within an AddressSpace; later mappings have higher numbers
 
     [[nodiscard]] std::uint64_t end() const { return start + size_bytes; }
+    [[nodiscard]] bool is_data() const { return (protection & kProtectionExec) == 0; }
     // Whether it maps the same bytes as `other` at all addresses of `other`.
     [[nodiscard]] bool covers(const ExportedMapping& other) const {
         return image == other.image && file_offset - start == other.file_offset - other.start && start <= other.start &&
@@ -41,14 +44,8 @@ public:
     // False if the same mapping exists already. Ignores empty mappings and those that wrap around.
     bool add(const ExportedMapping& mapping);
 
-    // Whether any of these addresses is mapped.
-    [[nodiscard]] bool overlaps(std::uint64_t start, std::uint64_t size_bytes) const;
-
-    // Unmaps these addresses, because data was mapped there.
-    void remove(std::uint64_t start, std::uint64_t size_bytes);
-
-    // Index of a mapping of this byte of the image; the newest if there are several, as in processes whose exec wasn't
-    // recorded. Indices are valid until the space changes.
+    // Index of a mapping of this byte of the image, of code if there is one; the newest if there are several, as in
+    // processes whose exec wasn't recorded. Indices are valid until the space changes.
     [[nodiscard]] std::optional<std::size_t> find(ExportedImage image, std::uint64_t offset);
     [[nodiscard]] const ExportedMapping& mapping(std::size_t index) const { return by_image_[index]; }
 

@@ -39,6 +39,13 @@ TEST(AddressSpace, FindsTheNewestOfSeveralMappings) {
     EXPECT_EQ(address_of(space, 3, 0x4004), 0x7004);
 }
 
+TEST(AddressSpace, FindsCodeBeforeNewerDataOfTheSameBytes) {
+    AddressSpace space;
+    EXPECT_TRUE(space.add({0x1000, 0x1000, 0x5000, 3, 5}));
+    EXPECT_TRUE(space.add({0x9000, 0x1000, 0x5000, 3, 1}));
+    EXPECT_EQ(address_of(space, 3, 0x5004), 0x1004);
+}
+
 TEST(AddressSpace, SameMappingAgainIsNoNews) {
     AddressSpace space;
     EXPECT_TRUE(space.add({0x1000, 0x1000, 0, 1}));

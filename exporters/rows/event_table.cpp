@@ -25,6 +25,7 @@ constexpr std::uint64_t kConfigDummy = 9;  // PERF_COUNT_SW_DUMMY: an event that
 constexpr std::uint64_t kExcludeUser = 1U << 4;
 constexpr std::uint64_t kExcludeKernel = 1U << 5;
 constexpr std::uint64_t kFreq = 1U << 10;
+constexpr std::uint64_t kInheritStat = 1U << 11;
 constexpr std::uint64_t kSampleIdAll = 1U << 18;
 constexpr std::uint64_t kUseClockid = 1U << 25;
 constexpr std::uint64_t kSideBand =
@@ -265,6 +266,8 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
         event.callchain = record->callchain;
         event.format = record->format;
         event.recorded_attr = keeps_attrs_ ? record->attr : std::string{};
+        event.counts_threads = logs_ == KernelLogs::kAsTracepoints &&
+                               (perf::attr_field(event.recorded_attr, perf::attr_offset::kFlags) & kInheritStat) != 0;
         take_as_log(event, *record, series);
     } else {
         event.name = "event-" + std::to_string(series.event.value);
@@ -342,13 +345,12 @@ const ExportedEvent* EventTable::find(std::size_t session_index, EventNumber eve
 
 const ExportedEvent* EventTable::find(std::size_t session_index, Series series) const {
     for (const Entry& entry : entries_) {
-        // Records without an event belong to the first one.
-        const bool is_record = keeps_attrs_ && series.kind == Kind::kRecord &&
-                               (entry.series.event == series.event || series.event == kNoEvent);
+        const bool is_counts = series.kind == Kind::kCounter && entry.series.event == series.event &&
+                               events_[entry.event_index].counts_threads;
         // Losses are of the event's own kind, though its rows may have details.
         const bool is_other_kind = entry.series.event == series.event && traits_of(series.kind).has_call_chain &&
                                    traits_of(entry.series.kind).has_call_chain;
-        if (entry.session_index == session_index && (entry.series == series || is_record || is_other_kind)) {
+        if (entry.session_index == session_index && (entry.series == series || is_counts || is_other_kind)) {
             return &events_[entry.event_index];
         }
     }

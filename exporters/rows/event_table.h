@@ -27,6 +27,7 @@ struct ExportedEvent {
     bool exclude_user = false;
     bool callchain = false;
     bool raw = false;                   // with a format: raw data are the fields of the row
+    bool counts_threads = false;        // recorded with --stat: its counter rows are READ records
     bool is_tracepoint = false;         // as recorded, with or without a format
     std::string format;                 // tracepoints: as tracefs gives it
     std::uint64_t id = 0;               // from 1: PERF_SAMPLE_IDENTIFIER of its samples
@@ -72,7 +73,7 @@ public:
     // The event for rows and counters of the session's event; nullptr: not exported.
     [[nodiscard]] const ExportedEvent* find(std::size_t session_index, EventNumber event) const;
 
-    // nullptr for a series that isn't exported. Kept records (Kind::kRecord) are exported with the attrs.
+    // nullptr for a series that isn't exported.
     [[nodiscard]] const ExportedEvent* find(std::size_t session_index, Series series) const;
 
 private:

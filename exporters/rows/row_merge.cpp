@@ -115,8 +115,8 @@ Result<Done> check_one_target(const Scan& scan) {
     return Done{};
 }
 
-RowMerge::RowMerge(const Scan& scan, const EventTable& events, const FileClock& clock, KeptRecords records)
-    : scan_{scan}, events_{events}, clock_{clock}, records_{records} {
+RowMerge::RowMerge(const Scan& scan, const EventTable& events, const FileClock& clock)
+    : scan_{scan}, events_{events}, clock_{clock} {
     list_epochs();
 }
 
@@ -138,19 +138,19 @@ void RowMerge::list_epochs() {
                     continue;
                 }
                 for (const BatchRecord::Rows& rows : batch.rows) {
-                    const bool is_lasting = rows.series.event == kNoEvent;  // tasks, and some records
+                    const bool is_task = rows.series.kind == Kind::kTask;
                     const ExportedEvent* const event = events_.find(index, rows.series);
-                    const bool is_left_out = (rows.series.kind == Kind::kRecord && records_ == KeptRecords::kLeftOut) ||
-                                             (rows.series.kind == Kind::kCounter && (event == nullptr || !event->log));
-                    if (rows.row_count == 0 || is_left_out || (rows.series.kind != Kind::kTask && event == nullptr)) {
+                    const bool is_left_out = event == nullptr || (rows.series.kind == Kind::kCounter && !event->log &&
+                                                                  !event->counts_threads);
+                    if (rows.row_count == 0 || (is_left_out && !is_task)) {
                         continue;
                     }
                     const bool overlaps = rows.first_ticks < last && rows.last_ticks >= first;
-                    if (is_lasting || overlaps) {
+                    if (is_task || overlaps) {
                         series.insert(rows.series);
                         first_ticks = std::min(first_ticks, rows.first_ticks.value);
                     }
-                    has_samples = has_samples || (!is_lasting && overlaps);
+                    has_samples = has_samples || (!is_task && overlaps);
                 }
             }
             if (has_samples) {
@@ -199,12 +199,9 @@ Result<Done> RowMerge::begin_epoch(MergedEpoch& epoch, MergeVisitor& visitor) {
     const bool is_new_run =
         heap_.empty() && epoch.index > 0 && epochs_[epoch.index - 1].session_index != epoch.session_index;
     visitor.begin_epoch(epoch, is_new_run);
-    // Tasks first, then kept records, first those that stay valid: they give meaning to other rows of the same time.
+    // Tasks first: they give meaning to other rows of the same time.
     std::vector<Series> order = epoch.series;
-    const auto rank = [](Series series) {
-        return series.kind == Kind::kTask ? 0 : series.kind != Kind::kRecord ? 3 : series.event == kNoEvent ? 1 : 2;
-    };
-    std::stable_sort(order.begin(), order.end(), [&](Series a, Series b) { return rank(a) < rank(b); });
+    std::stable_partition(order.begin(), order.end(), [](Series series) { return series.kind == Kind::kTask; });
     for (const Series series : order) {
         const bool is_task = series.kind == Kind::kTask;
         auto source = std::make_unique<Source>(
@@ -268,7 +265,8 @@ Result<bool> RowMerge::advance(Source& source) {
 Result<bool> RowMerge::take_presence(Source& source, MergeVisitor& visitor) {
     for (;;) {
         const auto op = static_cast<TaskOp>(source.rows->integers(ColumnId::kTaskOp)[source.row]);
-        if (op != TaskOp::kPresent && op != TaskOp::kMap && op != TaskOp::kCgroup) {
+        if (op != TaskOp::kPresent && op != TaskOp::kMap && op != TaskOp::kCgroup && op != TaskOp::kCgroupName &&
+            op != TaskOp::kNamespaces) {
             return true;
         }
         source.now_ns = source.epoch->first_ns;

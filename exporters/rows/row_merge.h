@@ -1,9 +1,8 @@
-// Merges the rows of an export in order of time: selected samples and tracepoints, records kept beside them, and all
-// earlier task rows, of all series, epochs and sessions.
+// Merges the rows of an export in order of time: selected samples, tracepoints and counts of threads, and all earlier
+// task rows, of all series, epochs and sessions.
 //
 // Keeps one decoded block of each active series in memory, so exports may be of any size. Rows of equal time: first
-// tasks, then kept records, then other kinds by number, each by event; rows of one series as stored, samples by cpu.
-// One thread.
+// tasks, then other kinds by number, each by event; rows of one series as stored, samples by cpu. One thread.
 #pragma once
 
 #include <cstddef>
@@ -91,10 +90,8 @@ public:
 
 class RowMerge {
 public:
-    enum class KeptRecords : std::uint8_t { kLeftOut, kVisited };
     // Borrows all three.
-    RowMerge(const Scan& scan, const EventTable& events, const FileClock& clock,
-             KeptRecords records = KeptRecords::kLeftOut);
+    RowMerge(const Scan& scan, const EventTable& events, const FileClock& clock);
     ~RowMerge();
     RowMerge(const RowMerge&) = delete;
     RowMerge& operator=(const RowMerge&) = delete;
@@ -121,7 +118,6 @@ private:
     const Scan& scan_;
     const EventTable& events_;
     const FileClock& clock_;
-    KeptRecords records_;
     std::vector<MergedEpoch> epochs_;
     std::vector<std::unique_ptr<Source>> heap_;
     std::size_t rank_count_ = 0;

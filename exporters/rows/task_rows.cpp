@@ -44,6 +44,10 @@ bool take_task_row(TaskState& tasks, const ExportedImages& images, const EpochIm
             return true;
         }
         case TaskOp::kCgroup:
+        case TaskOp::kCgroupName:
+        case TaskOp::kNamespaces:
+        case TaskOp::kSwitchOut:
+        case TaskOp::kSwitchIn:
         case TaskOp::kLost:
         case TaskOp::kThrottle:
         case TaskOp::kUnthrottle: break;

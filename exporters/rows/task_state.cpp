@@ -89,6 +89,13 @@ void TaskState::map(std::uint32_t pid, const ExportedMapping& mapping) {
     }
 }
 
+bool TaskState::set_namespaces(std::uint32_t pid, std::uint32_t tid, std::string_view namespaces) {
+    Thread& mine = thread(pid, tid);
+    const bool is_new = mine.namespaces != namespaces;
+    mine.namespaces = namespaces;
+    return is_new;
+}
+
 std::string_view TaskState::name_of(std::uint32_t pid, std::uint32_t tid) {
     Thread& mine = thread(pid, tid);
     if (mine.name.empty()) {
@@ -191,17 +198,6 @@ std::vector<ExportedMapping> TaskState::take_unwritten_mappings(std::uint32_t pi
         mine.whole = mine.perf_space;
     }
     return unwritten;
-}
-
-void TaskState::replace_by_data(std::uint32_t pid, std::uint64_t start, std::uint64_t size_bytes) {
-    Process& mine = process(pid);
-    mine.whole = nullptr;
-    for (std::shared_ptr<AddressSpace>* const space : {&mine.space, &mine.perf_space}) {
-        if (*space != nullptr && (*space)->overlaps(start, size_bytes)) {
-            changeable(*space).remove(start, size_bytes);
-            mine.is_written.clear();
-        }
-    }
 }
 
 bool TaskState::take_unwritten(Process& process, const ExportedMapping& mapping) {

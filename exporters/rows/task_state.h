@@ -32,6 +32,8 @@ public:
     void fork(std::uint32_t parent_pid, std::uint32_t parent_tid, std::uint32_t pid, std::uint32_t tid);
     void exit(std::uint32_t pid, std::uint32_t tid);
     void map(std::uint32_t pid, const ExportedMapping& mapping);
+    // False: it was in these already.
+    bool set_namespaces(std::uint32_t pid, std::uint32_t tid, std::string_view namespaces);
 
     // As perf shows it: ":tid" if no name is known. Valid until the state changes.
     [[nodiscard]] std::string_view name_of(std::uint32_t pid, std::uint32_t tid);
@@ -74,9 +76,6 @@ public:
     // them.
     [[nodiscard]] std::vector<ExportedMapping> take_unwritten_mappings(std::uint32_t pid);
 
-    // To be called after a mapping of data was written: perf drops mappings of code at these addresses.
-    void replace_by_data(std::uint32_t pid, std::uint64_t start, std::uint64_t size_bytes);
-
     // Approximate memory.
     [[nodiscard]] std::size_t size_bytes() const;
 
@@ -85,6 +84,7 @@ private:
         std::uint32_t pid = 0;
         std::optional<ThreadRecords::Parent> parent;
         std::string name;
+        std::string namespaces;
         bool is_known = false;       // to perf
         bool is_name_known = false;  // likewise
         bool has_execed = false;     // since its name was written

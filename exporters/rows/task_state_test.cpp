@@ -192,19 +192,27 @@ TEST(TaskState, NumberThatCameBackIsNotForgotten) {
 
 TEST(TaskState, CodeBeneathAMappingOfDataIsWrittenAgain) {
     TaskState tasks;
-    const ExportedMapping code{0x1000, 0x3000, 0, 5};
+    const ExportedMapping code{0x1000, 0x3000, 0, 5, 5};
+    const ExportedMapping data{0x2000, 0x1000, 0x7000, 6, 1};
     tasks.map(1, code);
     EXPECT_TRUE(is_written(tasks, 1, 5, 0));
     tasks.fork(1, 1, 2, 2);
-    tasks.replace_by_data(1, 0x9000, 0x1000);
-    tasks.map(1, code);
-    EXPECT_FALSE(is_written(tasks, 1, 5, 0));
-    tasks.replace_by_data(1, 0x2000, 0x1000);
+    tasks.map(1, data);
     EXPECT_EQ(address_of(tasks, 1, 5, 0x2000), 0x3000U);
     EXPECT_EQ(address_of(tasks, 1, 5, 0x1000), std::nullopt);
     EXPECT_EQ(address_of(tasks, 2, 5, 0x1000), 0x2000U) << "the child has a space of its own";
+    EXPECT_EQ(tasks.take_unwritten_mappings(1), std::vector{data});
     tasks.map(1, code);
     EXPECT_TRUE(is_written(tasks, 1, 5, 0x1000));
+}
+
+TEST(TaskState, NamespacesAreNewsWhereTheyChangeAndOfANewThread) {
+    TaskState tasks;
+    EXPECT_TRUE(tasks.set_namespaces(1, 2, "4:a"));
+    EXPECT_FALSE(tasks.set_namespaces(1, 2, "4:a"));
+    EXPECT_TRUE(tasks.set_namespaces(1, 2, "4:b"));
+    tasks.fork(1, 1, 1, 2);
+    EXPECT_TRUE(tasks.set_namespaces(1, 2, "4:b"));
 }
 
 }  // namespace

@@ -105,10 +105,7 @@ void summarise_batches(ScannedSession& session) {
     session.series.assign(series.begin(), series.end());
 }
 
-bool holds_from_then_on(Series series) {
-    const bool is_lasting_record = series.kind == Kind::kRecord && series.event == kNoEvent;
-    return is_lasting_record || traits_of(series.kind).holds == RowSpan::kFromThenOn;
-}
+bool holds_from_then_on(Series series) { return traits_of(series.kind).holds == RowSpan::kFromThenOn; }
 
 // From the first to the last row that is a sample in perf.data; without such rows, of the counter readings; both 0
 // without either.

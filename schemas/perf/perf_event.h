@@ -58,7 +58,9 @@ inline constexpr std::uint16_t kUser = 2;
 inline constexpr std::uint16_t kCommExec = 1U << 13;
 inline constexpr std::uint16_t kMmapData = 1U << 13;
 inline constexpr std::uint16_t kForkExec = 1U << 13;
+inline constexpr std::uint16_t kSwitchOut = 1U << 13;
 inline constexpr std::uint16_t kMmapBuildId = 1U << 14;
+inline constexpr std::uint16_t kSwitchOutPreempt = 1U << 14;
 inline constexpr std::uint16_t kBuildIdSize = 1U << 15;  // in kHeaderBuildId
 }  // namespace misc
 

@@ -13,14 +13,21 @@ enum class TaskOp : std::uint8_t {
     kExec = 2,  // as kComm, by exec: earlier mappings of the process are gone
     kFork = 3,  // (kPid, kTid) was made by (kParentPid, kParentTid) and inherits name and mappings
     kExit = 4,
-    kMap = 5,       // kImage is mapped at kAddress for kSize from kFileOffset
+    kMap = 5,       // kImage is mapped at kAddress for kSize from kFileOffset; without PROT_EXEC: as data
     kPresent = 6,   // at the epoch's start: the thread exists, with name kString
     kLost = 7,      // the kernel dropped kSize records of cpu kCpu here (event in kValue; ~0: unknown)
     kThrottle = 8,  // kernel stopped sampling on cpu kCpu
     kUnthrottle = 9,
     kCgroup = 10,  // kPid is in the cgroup kString; the first row of a process in an epoch also holds for earlier times
+    kCgroupName = 11,  // the cgroup kString has the id kValue, as in samples
+    kNamespaces = 12,  // the thread is in the namespaces kString: device and inode of each in hexadecimal, with spaces
+                       // between, in perf's order: net, uts, ipc, pid, user, mnt, cgroup, time
+    // The thread leaves cpu kCpu, or is on it from here on. Bit 0 of kValue: it was preempted; bit 1: the thread that
+    // runs next, or ran before, is (kParentPid, kParentTid).
+    kSwitchOut = 13,
+    kSwitchIn = 14,
 };
-inline constexpr std::uint64_t kTaskOpLast = 10;
+inline constexpr std::uint64_t kTaskOpLast = 14;
 
 // Bits of kImageFlags.
 namespace image_flags {

@@ -41,7 +41,8 @@ bool MappingList::add(const Mapping& mapping) {
 const Mapping* MappingList::find(std::uint64_t address) const {
     const auto found = std::partition_point(mappings_.begin(), mappings_.end(),
                                             [&](const Mapping& mapping) { return mapping.end <= address; });
-    return found != mappings_.end() && found->start <= address ? &*found : nullptr;
+    const bool is_code = found != mappings_.end() && found->start <= address && !found->is_data;
+    return is_code ? &*found : nullptr;
 }
 
 }  // namespace perfleet

@@ -1,4 +1,5 @@
-// The executable mappings of one address space, with a generation number.
+// The mappings of one address space, with a generation number: those of code, and in imports those of data, which
+// replace code.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@ struct Mapping {
     ImageIndex image = 0;
     std::uint32_t protection = 0;
     std::uint32_t flags = 0;
+    bool is_data = false;  // no frame lies in it
 };
 
 // Start of the code of a process's program: within [start, end). Empty: unknown.
@@ -33,7 +35,7 @@ public:
     // Adds a mapping and replaces what it overlaps. False: the list is full, nothing was changed.
     bool add(const Mapping& mapping);
 
-    // Null if no mapping contains `address`.
+    // Null if no mapping of code contains `address`.
     [[nodiscard]] const Mapping* find(std::uint64_t address) const;
 
     [[nodiscard]] std::span<const Mapping> mappings() const { return mappings_; }

@@ -45,6 +45,18 @@ TEST(MappingList, AgreesWithAMapOfEveryAddress) {
     }
 }
 
+TEST(MappingList, NoFrameLiesInData) {
+    MappingList list;
+    Mapping data = mapping(200, 300, 0, 2);
+    data.is_data = true;
+    ASSERT_TRUE(list.add(mapping(100, 400, 1'000, 1)));
+    ASSERT_TRUE(list.add(data));
+    EXPECT_EQ(list.mappings().size(), 3U);
+    EXPECT_EQ(list.find(250), nullptr);
+    ASSERT_NE(list.find(350), nullptr);
+    EXPECT_EQ(list.find(350)->file_offset, 1'200U);
+}
+
 TEST(MappingList, HoldsAtMostItsLimit) {
     MappingList list;
     for (std::uint64_t i = 0; i < MappingList::kMappingsMax; ++i) {

@@ -66,6 +66,12 @@ void ProcessTable::name_thread(std::uint32_t pid, std::uint32_t tid, std::string
     }
 }
 
+void ProcessTable::set_namespaces(std::uint32_t pid, std::uint32_t tid, std::string_view namespaces) {
+    if (Thread* const thread = find_or_add_thread(pid, tid)) {
+        thread->namespaces = namespaces;
+    }
+}
+
 void ProcessTable::fork(std::uint32_t pid, std::uint32_t tid, std::uint32_t parent_pid, std::uint32_t parent_tid) {
     std::string name;
     if (const auto parent = threads_.find(parent_tid); parent != threads_.end()) {
@@ -123,7 +129,7 @@ void ProcessTable::add_mapping(std::uint32_t pid, const Mapping& mapping) {
         process->mappings = std::make_shared<MappingList>(*process->mappings);
     }
     std::const_pointer_cast<MappingList>(process->mappings)->add(mapping);
-    if (process->code_start.end == 0) {
+    if (process->code_start.end == 0 && !mapping.is_data) {
         process->code_start = {mapping.start, mapping.end};  // the kernel maps the program first
     }
 }

@@ -42,6 +42,7 @@ struct Process {
 struct Thread {
     std::uint32_t pid = 0;
     std::string name;
+    std::string namespaces;   // of imports that have them (TaskOp::kNamespaces)
     bool is_missing = false;  // was gone at the last end_missing()
 };
 
@@ -57,6 +58,8 @@ public:
 
     // The thread exists and has this name.
     void name_thread(std::uint32_t pid, std::uint32_t tid, std::string_view name);
+    // The thread exists and is in these namespaces.
+    void set_namespaces(std::uint32_t pid, std::uint32_t tid, std::string_view namespaces);
     // A new thread; if it begins a new process, that inherits the mappings.
     void fork(std::uint32_t pid, std::uint32_t tid, std::uint32_t parent_pid, std::uint32_t parent_tid);
     // The process runs another program: clears its mappings.

@@ -36,7 +36,13 @@ void append_cgroup_row(RowSink& sink, EpochDefinitions& definitions, TaskRow row
 void append_presence(RowSink& sink, EpochDefinitions& definitions, const ProcessTable& processes, Ticks now) {
     processes.each_thread([&](std::uint32_t tid, const Thread& thread) {
         const StringNumber name = definitions.string(thread.name, now);
-        append_task_row(sink, {.time = now, .op = TaskOp::kPresent, .pid = thread.pid, .tid = tid, .string = name});
+        TaskRow row{.time = now, .op = TaskOp::kPresent, .pid = thread.pid, .tid = tid, .string = name};
+        append_task_row(sink, row);
+        if (!thread.namespaces.empty()) {
+            row.op = TaskOp::kNamespaces;
+            row.string = definitions.string(thread.namespaces, now);
+            append_task_row(sink, row);
+        }
     });
     processes.each_process([&](const Process& process) {
         const TaskRow row{.time = now, .pid = process.pid, .tid = process.pid};

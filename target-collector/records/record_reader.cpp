@@ -182,6 +182,46 @@ std::optional<CgroupRecord> read_cgroup(const RecordBytes& record, const RecordL
     return if_whole(cursor, cgroup);
 }
 
+std::optional<SwitchRecord> read_switch(const RecordBytes& record, const RecordLayout& layout) {
+    ByteCursor cursor = cursor_of(record, layout);
+    SwitchRecord change;
+    change.is_out = (record.misc & perf::misc::kSwitchOut) != 0;
+    change.is_preempted = (record.misc & perf::misc::kSwitchOutPreempt) != 0;
+    change.has_other = record.is(perf::RecordType::kSwitchCpuWide);
+    if (change.has_other) {
+        change.other_pid = cursor.u32();
+        change.other_tid = cursor.u32();
+    }
+    return if_whole(cursor, change);
+}
+
+std::optional<ReadRecord> read_counts(const RecordBytes& record, const RecordLayout& layout) {
+    namespace format = perf::read_format;
+    ByteCursor cursor = cursor_of(record, layout);
+    const auto has = [&](std::uint64_t field) { return (layout.read_format & field) != 0; };
+    ReadRecord counts;
+    counts.pid = cursor.u32();
+    counts.tid = cursor.u32();
+    counts.value = cursor.u64();
+    counts.enabled_ns = has(format::kTimeEnabled) ? cursor.u64() : 0;
+    counts.running_ns = has(format::kTimeRunning) ? cursor.u64() : 0;
+    counts.id = has(format::kId) ? cursor.u64() : record_id(record, layout).value_or(0);
+    return has(format::kGroup) ? std::nullopt : if_whole(cursor, counts);
+}
+
+std::optional<NamespacesRecord> read_namespaces(const RecordBytes& record, const RecordLayout& layout) {
+    constexpr std::uint64_t kNamespacesMax = 64;  // Linux has 8
+    ByteCursor cursor = cursor_of(record, layout);
+    NamespacesRecord namespaces;
+    namespaces.pid = cursor.u32();
+    namespaces.tid = cursor.u32();
+    namespaces.words.resize(2 * std::min(cursor.u64(), kNamespacesMax));
+    for (std::uint64_t& word : namespaces.words) {
+        word = cursor.u64();
+    }
+    return if_whole(cursor, namespaces);
+}
+
 std::optional<LostRecord> read_lost(const RecordBytes& record, const RecordLayout& layout) {
     ByteCursor cursor = cursor_of(record, layout);
     LostRecord lost;

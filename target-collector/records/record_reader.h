@@ -1,7 +1,7 @@
 // Reads the ids, times and trailers of records, and all records but samples (sample_reader.h). Everything in them is
 // checked against the record's own length before it is used.
 //
-// No heap; what is returned borrows the record's bytes. Empty: the record breaks its format.
+// No heap but for namespaces; what is returned borrows the record's bytes. Empty: the record breaks its format.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "target-collector/records/record_layout.h"
 
@@ -68,6 +69,30 @@ struct CgroupRecord {
     std::string_view path;  // in its hierarchy
 };
 
+struct SwitchRecord {  // SWITCH and SWITCH_CPU_WIDE
+    bool is_out = false;
+    bool is_preempted = false;
+    bool has_other = false;  // SWITCH_CPU_WIDE: the thread before or after it
+    std::uint32_t other_pid = 0;
+    std::uint32_t other_tid = 0;
+};
+
+// What a thread's event has counted until its end.
+struct ReadRecord {
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    std::uint64_t value = 0;
+    std::uint64_t enabled_ns = 0;
+    std::uint64_t running_ns = 0;
+    std::uint64_t id = 0;
+};
+
+struct NamespacesRecord {
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    std::vector<std::uint64_t> words;  // device and inode of each
+};
+
 struct LostRecord {  // LOST and LOST_SAMPLES
     std::uint64_t id = 0;
     std::uint64_t record_count = 0;
@@ -87,6 +112,10 @@ struct LostRecord {  // LOST and LOST_SAMPLES
 [[nodiscard]] std::optional<KernelSymbolRecord> read_kernel_symbol(const RecordBytes& record,
                                                                    const RecordLayout& layout);
 [[nodiscard]] std::optional<CgroupRecord> read_cgroup(const RecordBytes& record, const RecordLayout& layout);
+[[nodiscard]] std::optional<SwitchRecord> read_switch(const RecordBytes& record, const RecordLayout& layout);
+// Empty for counts of a group, too.
+[[nodiscard]] std::optional<ReadRecord> read_counts(const RecordBytes& record, const RecordLayout& layout);
+[[nodiscard]] std::optional<NamespacesRecord> read_namespaces(const RecordBytes& record, const RecordLayout& layout);
 [[nodiscard]] std::optional<LostRecord> read_lost(const RecordBytes& record, const RecordLayout& layout);
 [[nodiscard]] std::optional<std::uint64_t> read_throttle_id(const RecordBytes& record, const RecordLayout& layout);
 

@@ -229,6 +229,76 @@ TEST(RecordReader, ReadsMappingsWithTheirFile) {
     }
 }
 
+TEST(RecordReader, ReadsContextSwitches) {
+    const auto plain = RecordWriter(perf::RecordType::kSwitch, perf::misc::kSwitchOut).trailer(1, 2, 5, 0, 1).take();
+    const auto out = read_switch(native_record(plain), kLayout);
+    ASSERT_TRUE(out.has_value());
+    EXPECT_TRUE(out->is_out && !out->is_preempted && !out->has_other);
+    constexpr auto kPreempted = static_cast<std::uint16_t>(perf::misc::kSwitchOut | perf::misc::kSwitchOutPreempt);
+    for (const std::uint16_t misc : {kPreempted, std::uint16_t{0}}) {
+        const auto record =
+            RecordWriter(perf::RecordType::kSwitchCpuWide, misc).u32(7).u32(8).trailer(1, 2, 5, 0, 1).take();
+        const auto change = read_switch(native_record(record), kLayout);
+        ASSERT_TRUE(change.has_value());
+        EXPECT_EQ(change->is_out, misc != 0);
+        EXPECT_EQ(change->is_preempted, misc != 0);
+        EXPECT_TRUE(change->has_other);
+        EXPECT_EQ(change->other_pid, 7U);
+        EXPECT_EQ(change->other_tid, 8U);
+    }
+    const auto cut = RecordWriter(perf::RecordType::kSwitchCpuWide, 0).u32(7).trailer(1, 2, 5, 0, 1).take();
+    EXPECT_FALSE(read_switch(native_record(cut), kLayout).has_value());
+}
+
+TEST(RecordReader, ReadsCountsOfThreads) {
+    namespace format = perf::read_format;
+    RecordLayout layout = kLayout;
+    layout.read_format = format::kTimeEnabled | format::kTimeRunning | format::kId | format::kLost;
+    const auto record = RecordWriter(perf::RecordType::kRead, 0)
+                            .u32(1)
+                            .u32(2)
+                            .u64(300)
+                            .u64(40)
+                            .u64(30)
+                            .u64(9)
+                            .u64(0)
+                            .trailer(1, 2, 5, 0, 9)
+                            .take();
+    const auto counts = read_counts(native_record(record), layout);
+    ASSERT_TRUE(counts.has_value());
+    EXPECT_EQ(counts->pid, 1U);
+    EXPECT_EQ(counts->tid, 2U);
+    EXPECT_EQ(counts->value, 300U);
+    EXPECT_EQ(counts->enabled_ns, 40U);
+    EXPECT_EQ(counts->running_ns, 30U);
+    EXPECT_EQ(counts->id, 9U);
+    const auto value_alone =
+        RecordWriter(perf::RecordType::kRead, 0).u32(1).u32(2).u64(300).trailer(1, 2, 5, 0, 8).take();
+    EXPECT_EQ(read_counts(native_record(value_alone), kLayout)->id, 8U) << "of the trailer";
+    EXPECT_FALSE(read_counts(native_record(value_alone), layout).has_value());
+    layout.read_format |= format::kGroup;
+    EXPECT_FALSE(read_counts(native_record(record), layout).has_value());
+}
+
+TEST(RecordReader, ReadsNamespaces) {
+    const auto record = RecordWriter(perf::RecordType::kNamespaces, 0)
+                            .u32(1)
+                            .u32(2)
+                            .u64(2)
+                            .u64(4)
+                            .u64(0xf0000000)
+                            .u64(4)
+                            .u64(0xeffffffe)
+                            .trailer(1, 2, 5, 0, 1)
+                            .take();
+    const auto namespaces = read_namespaces(native_record(record), kLayout);
+    ASSERT_TRUE(namespaces.has_value());
+    EXPECT_EQ(namespaces->tid, 2U);
+    EXPECT_EQ(namespaces->words, (std::vector<std::uint64_t>{4, 0xf0000000, 4, 0xeffffffe}));
+    const auto cut = RecordWriter(perf::RecordType::kNamespaces, 0).u32(1).u32(2).u64(1).u64(4).take();
+    EXPECT_FALSE(read_namespaces(native_record(cut), kLayout).has_value());
+}
+
 TEST(RecordReader, ReadsNamesTasksAndLosses) {
     const auto exec = RecordWriter(perf::RecordType::kComm, perf::misc::kCommExec)
                           .u32(1)

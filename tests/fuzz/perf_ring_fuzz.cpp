@@ -120,6 +120,9 @@ std::uint64_t check_record(SampleReader& reader, std::span<const std::byte> byte
         expect_within(letters(comm->name), bytes);
     }
     sum += read_task(record, kCommonLayout).value_or(TaskRecord{}).pid;
+    sum += read_switch(record, kCommonLayout).value_or(SwitchRecord{}).other_tid;
+    sum += read_counts(record, kCommonLayout).value_or(ReadRecord{}).value;
+    sum += read_namespaces(record, kCommonLayout).value_or(NamespacesRecord{}).words.size();
     sum += read_lost(record, kCommonLayout).value_or(LostRecord{}).record_count;
     sum += read_throttle_id(record, kCommonLayout).value_or(0);
     sum += read_trailer(record, kCommonLayout).value_or(RecordTrailer{}).time;

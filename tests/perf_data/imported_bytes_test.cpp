@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -616,6 +617,38 @@ TEST_F(ImportedBytes, KernelCodeThatWasMadeAtRunTimeHasItsName) {
         EXPECT_EQ(script, perf("script -F time,ip,sym -i in.data").output);
         EXPECT_EQ(count_of(script, "bpf_prog_second"), 1U) << script;
     }
+}
+
+// By the ids of samples.
+TEST_F(ImportedBytes, ProcessesAreInTheCgroupsOfTheirSamples) {
+    const FileShape shape;
+    const auto cgroup = [&](std::uint64_t id, const std::string& name) {
+        const Bytes body = Bytes{false}.u64(id).text(name).raw(trailer(shape, 1'500));
+        return record(shape, RecordType::kCgroup, 0, body.bytes());
+    };
+    std::string body = records(shape, 0) + cgroup(77, "/a.slice") + cgroup(78, "/b.slice");
+    for (const std::uint64_t id : {77U, 77U, 78U}) {
+        Bytes sample{false};
+        sample.u64(77).u64(0x1010).u32(5).u32(5).u64(2'000 + body.size()).u32(1).u32(0).u64(1);
+        sample.u64(2).u64(perf::context::kUser).u64(0x1010).u64(id);
+        body += record(shape, RecordType::kSample, perf::misc::kUser, sample.bytes());
+    }
+    const auto session = imported_bytes(perf_file(shape, body, type::kCgroup));
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    EXPECT_EQ(session->warnings, std::vector<std::string>{});
+    const auto top = run_text_query("top", {{"by", "cgroup"}}, *store_, SymbolPaths{}, UtcNs{0});
+    ASSERT_TRUE(top.ok()) << top.error().message;
+    std::map<std::string, std::uint64_t> counts;
+    for (const std::vector<AnswerValue>& row : top->rows) {
+        for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+            const auto* const name = std::get_if<std::string>(&row[i]);
+            const auto* const count = std::get_if<std::uint64_t>(&row[i + 1]);
+            if (name != nullptr && count != nullptr) {
+                counts[*name] = *count;
+            }
+        }
+    }
+    EXPECT_EQ(counts, (std::map<std::string, std::uint64_t>{{"/a.slice", 2}, {"/b.slice", 1}}));
 }
 
 // As after a kill: the header's sizes are 0, and the last record isn't whole.

@@ -3,10 +3,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
-#include "schemas/columns/record_type.h"
 #include "schemas/perf/mappings_at_exec.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/perf/recorded_chain.h"
@@ -29,6 +29,7 @@ constexpr std::uint32_t kStackNodesMax = limits::kStackNodesMax;
 constexpr std::uint32_t kKernelPid = 0xffff'ffff;
 constexpr std::string_view kMissingChainName = "[truncated: deferred chain is missing]";
 constexpr std::size_t kGroupCountsMax = 1U << 16U;
+constexpr std::size_t kCgroupsMax = 1U << 16U;
 
 // For each architecture, the bits in sample_regs_user of the registers that unwinding needs.
 struct RegisterBits {
@@ -98,16 +99,9 @@ std::string sample_field_name(unsigned bit) {
 
 std::string_view record_name(std::uint32_t type) {
     switch (type) {
-        case 1: return "MMAP";
         case 8: return "READ";
-        case 10: return "MMAP2";
         case 11: return "AUX";
         case 12: return "ITRACE_START";
-        case 14: return "SWITCH";
-        case 15: return "SWITCH_CPU_WIDE";
-        case 16: return "NAMESPACES";
-        case 17: return "KSYMBOL";
-        case 18: return "BPF_EVENT";
         case 19: return "CGROUP";
         case 20: return "TEXT_POKE";
         case 21: return "AUX_OUTPUT_HW_ID";
@@ -126,7 +120,6 @@ RecordReplay::RecordReplay(const RecordedSession& recording, const EventFinder& 
     : recording_{recording},
       events_{events},
       rows_{rows},
-      kept_{rows},
       start_{start},
       images_{table_, recording, utc_at(start, std::max(recording.last_ns, recording.first_ns)), std::move(paths)},
       code_{table_,
@@ -180,7 +173,7 @@ void RecordReplay::take_counter(std::uint32_t event_index, const CounterReading&
         definitions_.begin_epoch(Ticks{time_});
     }
     const auto integers = row_of<Kind::kCounter>(
-        column<kCpu>(reading.cpu), column<kPid>(reading.pid), column<kTid>(reading.pid), column<kValue>(reading.value),
+        column<kCpu>(reading.cpu), column<kPid>(reading.pid), column<kTid>(reading.tid), column<kValue>(reading.value),
         column<kTimeEnabled>(reading.enabled_ns), column<kTimeRunning>(reading.running_ns));
     rows_.append({{Kind::kCounter, EventNumber{static_cast<std::uint16_t>(event_index)}}, Ticks{time}, integers});
 }
@@ -189,7 +182,6 @@ void RecordReplay::begin() {
     has_begun_ = true;
     rows_.tick(Ticks{time_});
     definitions_.begin_epoch(Ticks{time_});
-    kept_.begin(Ticks{time_});
 }
 
 void RecordReplay::count_malformed() {
@@ -238,6 +230,7 @@ void RecordReplay::take_sample(const RecordBytes& record, const DeferredChain& d
     if (rows_.epoch_is_over()) {
         definitions_.begin_epoch(Ticks{time_});
     }
+    note_cgroup_of(*sample);
     const StackNumber stack = stack_of(record, *sample, state.series);
     const std::optional<RowDetails> details = details_of(record, *sample, event);
     const SamplePlace place{Ticks{sample->time != 0 ? sample->time : time_}, sample->cpu, stack};
@@ -413,10 +406,6 @@ void RecordReplay::take_side_band(const RecordBytes& record) {
             break;
         case RecordType::kMmap:
         case RecordType::kMmap2:
-            if ((record.misc & perf::misc::kMmapData) != 0) {
-                keep_record(record, *trailer, event_index.value_or(0));
-                break;
-            }
             take_whole(read_map(record, layout), [&](const MapRecord& map) { take_mapping(map, record.misc, row); });
             break;
         case RecordType::kLost:
@@ -434,22 +423,28 @@ void RecordReplay::take_side_band(const RecordBytes& record) {
                 images_.take_kernel_symbol(symbol);
                 chains_.clear();
             });
-            keep_record(record, *trailer, event_index.value_or(0));
+            break;
+        case RecordType::kBpfEvent: break;  // of the program that a KSYMBOL names
+        case RecordType::kCgroup:
+            take_whole(read_cgroup(record, layout), [&](const auto& one) { take_cgroup(one, row); });
+            break;
+        case RecordType::kNamespaces:
+            take_whole(read_namespaces(record, layout), [&](const auto& one) { take_namespaces(one, row); });
+            break;
+        case RecordType::kSwitch:
+        case RecordType::kSwitchCpuWide:
+            take_whole(read_switch(record, layout), [&](const auto& one) { take_switch(one, *trailer, row); });
+            break;
+        case RecordType::kRead:
+            if (const auto counts = read_counts(record, layout)) {
+                take_counts(*counts, row.time);
+            } else {
+                skip(record.type);
+            }
             break;
         case RecordType::kCallchainDeferred: take_deferred_chain(record, layout, trailer->tid); break;
-        default: keep_record(record, *trailer, event_index.value_or(0)); break;
+        default: skip(record.type); break;
     }
-}
-
-// Keeps a record that has no row of its own.
-void RecordReplay::keep_record(const RecordBytes& record, const RecordTrailer& trailer, std::uint32_t event) {
-    const RecordLayout& layout = recording_.events[event];
-    if (!KeptRecords::is_kept_whole(record.type) || layout.is_foreign || kept_.is_full()) {
-        skip(record.type);
-        return;
-    }
-    kept_.keep(record, record_body(record, layout), Ticks{trailer.time != 0 ? trailer.time : time_},
-               {trailer.cpu, trailer.pid, trailer.tid}, EventNumber{static_cast<std::uint16_t>(event)});
 }
 
 void RecordReplay::take_comm(const CommRecord& comm, TaskRow& row) {
@@ -460,7 +455,6 @@ void RecordReplay::take_comm(const CommRecord& comm, TaskRow& row) {
         if (process != nullptr && process->mappings->mappings().size() > perf::kMappingsAtExecMax) {
             processes_.set_mappings(row.pid, {});
         }
-        kept_.note_exec(row.pid);
     }
     processes_.name_thread(row.pid, row.tid, comm.name);
     if (has_begun_) {
@@ -505,8 +499,10 @@ void RecordReplay::take_throttle(std::uint64_t id, bool is_start, const RecordTr
 
 void RecordReplay::take_mapping(MapRecord map, std::uint16_t misc, TaskRow& row) {
     map.path = map.path.substr(0, limits::kStringSizeBytesMax);
-    map.protection = map.protection == 0 ? PROT_EXEC : map.protection;  // MMAP has none
-    if ((map.protection & PROT_EXEC) == 0 || map.size == 0 || map.size > ~map.address) {
+    const bool is_data = (misc & perf::misc::kMmapData) != 0 ||
+                         (map.protection != 0 && (map.protection & PROT_EXEC) == 0);  // MMAP has no protection
+    map.protection |= is_data ? 0U : PROT_EXEC;
+    if (map.size == 0 || map.size > ~map.address) {
         return;
     }
     const auto mode = static_cast<std::uint16_t>(misc & perf::misc::kCpumodeMask);
@@ -518,21 +514,95 @@ void RecordReplay::take_mapping(MapRecord map, std::uint16_t misc, TaskRow& row)
         }
         return;
     }
-    const auto image = images_.image_of(map);
-    const bool has_file = !ImageFinder::is_without_file(map.path);
+    const auto image = images_.image_of(map, is_data);
+    const bool is_as_recorded = is_data || !ImageFinder::is_without_file(map.path);
     Mapping mapping{map.address,
                     map.address + map.size,
-                    has_file ? map.file_offset : 0,
+                    is_as_recorded ? map.file_offset : 0,
                     image.value_or(unknown_image_),
                     map.protection,
-                    map.flags};
-    mapping = has_file ? mapping : processes_.as_program_text(map.pid, mapping);
+                    map.flags,
+                    is_data};
+    mapping = is_as_recorded ? mapping : processes_.as_program_text(map.pid, mapping);
     processes_.add_mapping(map.pid, mapping);
     row.pid = map.pid;
     row.tid = map.tid;
     if (has_begun_) {
         append_mapping_row(rows_, definitions_, row, mapping, Ticks{time_});
     }
+}
+
+void RecordReplay::take_cgroup(const CgroupRecord& cgroup, TaskRow& row) {
+    if (cgroups_.size() == kCgroupsMax && !cgroups_.contains(cgroup.id)) {
+        skip(static_cast<std::uint32_t>(perf::RecordType::kCgroup));
+        return;
+    }
+    auto& path = cgroups_[cgroup.id];
+    path = std::make_shared<const std::string>(cgroup.path.substr(0, limits::kStringSizeBytesMax));
+    if (has_begun_) {
+        append_cgroup_name(row, cgroup.id, *path);
+    }
+}
+
+void RecordReplay::append_cgroup_name(TaskRow row, std::uint64_t id, const std::string& path) {
+    row.op = TaskOp::kCgroupName;
+    row.value = id;
+    row.string = definitions_.string(path, Ticks{time_});
+    append(row);
+}
+
+// A row where the process isn't in the cgroup of its sample before.
+void RecordReplay::note_cgroup_of(const SampleRecord& sample) {
+    Process* const process = sample.cgroup != 0 ? processes_.find(sample.pid) : nullptr;
+    const auto named =
+        process != nullptr && process->cgroup_id != sample.cgroup ? cgroups_.find(sample.cgroup) : cgroups_.end();
+    if (named != cgroups_.end()) {
+        process->cgroup_id = sample.cgroup;
+        process->cgroup = named->second;
+        append_cgroup_row(rows_, definitions_,
+                          {.time = Ticks{time_}, .cpu = sample.cpu, .pid = sample.pid, .tid = sample.pid},
+                          *process->cgroup, Ticks{time_});
+    }
+}
+
+void RecordReplay::take_namespaces(const NamespacesRecord& namespaces, TaskRow& row) {
+    std::ostringstream text;
+    for (const std::uint64_t word : namespaces.words) {
+        text << std::hex << word << ' ';
+    }
+    processes_.set_namespaces(namespaces.pid, namespaces.tid, text.str());
+    if (has_begun_) {
+        row.op = TaskOp::kNamespaces;
+        row.pid = namespaces.pid;
+        row.tid = namespaces.tid;
+        row.string = definitions_.string(text.str(), Ticks{time_});
+        append(row);
+    }
+}
+
+void RecordReplay::take_switch(const SwitchRecord& change, const RecordTrailer& trailer, TaskRow& row) {
+    if (!has_begun_) {  // it has no time
+        begin();
+    }
+    row.op = change.is_out ? TaskOp::kSwitchOut : TaskOp::kSwitchIn;
+    row.pid = trailer.pid;
+    row.tid = trailer.tid;
+    row.parent_pid = change.other_pid;
+    row.parent_tid = change.other_tid;
+    row.value = (change.is_preempted ? 1U : 0U) | (change.has_other ? 2U : 0U);
+    append(row);
+}
+
+void RecordReplay::take_counts(const ReadRecord& counts, Ticks time) {
+    const auto event = states_.size() == 1 ? std::optional{0U} : events_.event_of_id(counts.id);
+    if (!event) {
+        count_malformed();
+        return;
+    }
+    // perf opens an event on each CPU, in this order, with an id of each.
+    const std::vector<std::uint64_t>& ids = recording_.events[*event].ids;
+    const auto cpu = static_cast<std::uint32_t>(std::find(ids.begin(), ids.end(), counts.id) - ids.begin());
+    take_counter(*event, {cpu, counts.pid, counts.tid, counts.value, counts.enabled_ns, counts.running_ns}, time.value);
 }
 
 // perf reports a loss twice: where it happened, and at the end as a total of each event.
@@ -616,9 +686,11 @@ void RecordReplay::define_present() {
     if (table_.image_count() > limits::kImagesMax / 2) {
         sweep_images();
     }
+    for (const auto& [id, path] : cgroups_) {
+        append_cgroup_name({.time = Ticks{time_}}, id, *path);
+    }
     append_presence(rows_, definitions_, processes_, Ticks{time_});
     define_modules();
-    kept_.define_lasting(Ticks{time_}, processes_);
 }
 
 void RecordReplay::sweep_images() {

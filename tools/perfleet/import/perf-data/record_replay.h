@@ -1,8 +1,8 @@
 // Turns records in time order into rows, like the collector's own source: samples and tracepoints with their call
-// chains, tasks, mappings and losses.
+// chains, tasks, mappings, cgroups, namespaces, context switches, counts of threads and losses.
 //
-// Records without rows of their own are stored whole, in rows of Kind::kRecord. Content without any row is counted by
-// name: not_kept(). One thread. Memory: the tables of the collector's source, and those of KeptRecords.
+// Content without any row is counted by name: not_kept(). One thread. Memory: the tables of the collector's source, and
+// kCgroupsMax names.
 #pragma once
 
 #include <array>
@@ -26,7 +26,6 @@
 #include "target-collector/records/sample_rows.h"
 #include "tools/perfleet/import/perf-data/deferred_chains.h"
 #include "tools/perfleet/import/perf-data/event_finder.h"
-#include "tools/perfleet/import/perf-data/kept_records.h"
 #include "tools/perfleet/import/perf-data/recorded_code.h"
 #include "tools/perfleet/import/perf-data/recorded_session.h"
 #include "tools/perfleet/import/perf-data/replayed_images.h"
@@ -38,6 +37,7 @@ namespace perfleet {
 struct CounterReading {
     std::uint32_t cpu = 0;
     std::uint32_t pid = 0;  // ~0: all processes
+    std::uint32_t tid = 0;
     std::uint64_t value = 0;
     std::uint64_t enabled_ns = 0;
     std::uint64_t running_ns = 0;
@@ -96,10 +96,15 @@ private:
     [[nodiscard]] std::optional<RowDetails> details_of(const RecordBytes& record, const SampleRecord& sample,
                                                        const RecordedEvent& event) const;
     void take_side_band(const RecordBytes& record);
-    void keep_record(const RecordBytes& record, const RecordTrailer& trailer, std::uint32_t event);
     void take_comm(const CommRecord& comm, TaskRow& row);
     void take_task(const TaskRecord& task, const RecordBytes& record, TaskRow& row);
     void take_mapping(MapRecord map, std::uint16_t misc, TaskRow& row);
+    void take_cgroup(const CgroupRecord& cgroup, TaskRow& row);
+    void append_cgroup_name(TaskRow row, std::uint64_t id, const std::string& path);
+    void note_cgroup_of(const SampleRecord& sample);
+    void take_namespaces(const NamespacesRecord& namespaces, TaskRow& row);
+    void take_switch(const SwitchRecord& change, const RecordTrailer& trailer, TaskRow& row);
+    void take_counts(const ReadRecord& counts, Ticks time);
     void take_lost(const LostRecord& lost, bool is_total, TaskRow& row);
     void take_throttle(std::uint64_t id, bool is_start, const RecordTrailer& trailer, TaskRow& row);
     [[nodiscard]] StackNumber stack_of(const RecordBytes& record, const SampleRecord& sample, Series series);
@@ -115,7 +120,6 @@ private:
     const RecordedSession& recording_;
     const EventFinder& events_;
     SealedRows& rows_;
-    KeptRecords kept_;
     DeferredChains deferred_;
     SampleReader reader_;
     ImageTable table_;
@@ -137,9 +141,10 @@ private:
     std::unique_ptr<ResolvedStack> resolved_;
     EpochDefinitions definitions_;
     std::vector<std::uint64_t> words_;
-    std::vector<EventState> states_;                                 // by event
-    std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;  // the last READ value, by id
-    std::map<std::uint32_t, std::uint64_t> skipped_;                 // records by type
+    std::map<std::uint64_t, std::shared_ptr<const std::string>> cgroups_;  // paths, by id
+    std::vector<EventState> states_;                                       // by event
+    std::unordered_map<std::uint64_t, std::uint64_t> group_counts_;        // the last READ value, by id
+    std::map<std::uint32_t, std::uint64_t> skipped_;                       // records by type
     std::uint64_t sample_count_ = 0;
     std::uint64_t malformed_count_ = 0;
     std::uint64_t time_ = 0;

@@ -31,8 +31,9 @@ namespace {
 constexpr std::string_view kVdso = "[vdso]";
 constexpr std::string_view kKernel = "[kernel.kallsyms]";
 constexpr std::size_t kKallsymsSizeBytesMax = 256U << 20;
-constexpr std::size_t kModulesMax = 4'096;  // frames in further modules are kept by address
-constexpr unsigned kKernelsMax = 4;         // kernel mappings whose symbols are searched for
+// Modules and functions that were made at run time; frames in further ones are kept by address.
+constexpr std::size_t kModulesMax = 8'192;
+constexpr unsigned kKernelsMax = 4;  // kernel mappings whose symbols are searched for
 
 ImageContentId content_from(std::string_view build_id) {
     return ImageContentId::from(std::as_bytes(std::span{build_id}), false);
@@ -90,10 +91,11 @@ ReplayedImages::ReplayedImages(ImageTable& table, const RecordedSession& recordi
     kernel_.intern(table_);
 }
 
-ImageContentId ReplayedImages::content_of(const MapRecord& mapping) {
+ImageContentId ReplayedImages::content_of(const MapRecord& mapping, bool is_data) {
     const auto reported = recording_.build_ids.find(mapping.path);
     ImageContentId content = !mapping.build_id.empty()                ? content_from(mapping.build_id)
                              : reported != recording_.build_ids.end() ? content_from(reported->second)
+                             : is_data                                ? ImageContentId{}
                                                                       : content_of_own_file(mapping);
     keep_recorded_symbols(mapping.path, 0, content);
     return content;
@@ -144,13 +146,13 @@ ImageContentId ReplayedImages::content_of_own_file(const MapRecord& mapping) con
     return content_id_of_file(file.get(), status.stx_size);
 }
 
-std::optional<ImageIndex> ReplayedImages::image_of(const MapRecord& mapping) {
+std::optional<ImageIndex> ReplayedImages::image_of(const MapRecord& mapping, bool is_data) {
     Image image;
     image.name = mapping.path;
     if (ImageFinder::is_without_file(mapping.path)) {
         image.name = mapping.path.empty() || mapping.path.starts_with("[anon") ? "//anon" : image.name;
         image.flags = image_flags::kAnonymous;
-        image.address = mapping.address;
+        image.address = is_data ? 0 : mapping.address;
         return table_.intern(std::move(image));
     }
     auto key = std::tuple{std::string{mapping.path}, mapping.inode, std::string{mapping.build_id}};
@@ -158,10 +160,10 @@ std::optional<ImageIndex> ReplayedImages::image_of(const MapRecord& mapping) {
         return known->second;
     }
     image.flags = image_flags::kFileOffset | (mapping.path == kVdso ? image_flags::kVdso : 0);
-    image.content = content_of(mapping);
+    image.content = content_of(mapping, is_data);
     image.flags |= image.content.is_hash ? image_flags::kContentHash : 0;
     const auto index = table_.intern(std::move(image));
-    if (index && by_file_.size() < limits::kImagesMax) {
+    if (index && !is_data && by_file_.size() < limits::kImagesMax) {
         by_file_.emplace(std::move(key), *index);
     }
     return index;
@@ -196,23 +198,23 @@ void ReplayedImages::add_kernel(const MapRecord& mapping) {
         kernel_image_ = std::move(kernel);
     } else {
         const auto told = recording_.build_ids.find(path);
-        std::erase_if(modules_, [&](const Image& module) { return module.address == mapping.address; });
-        if (modules_.size() == kModulesMax) {
+        if (modules_.size() == kModulesMax && !modules_.contains(mapping.address)) {
             return;
         }
-        modules_.push_back({std::string{path}, image_flags::kKernel | image_flags::kKernelModule, mapping.address,
-                            mapping.size,
-                            content_from(!mapping.build_id.empty()            ? mapping.build_id
-                                         : told != recording_.build_ids.end() ? std::string_view{told->second}
-                                                                              : std::string_view{})});
+        modules_.insert_or_assign(
+            mapping.address,
+            Image{std::string{path}, image_flags::kKernel | image_flags::kKernelModule, mapping.address, mapping.size,
+                  content_from(!mapping.build_id.empty()            ? mapping.build_id
+                               : told != recording_.build_ids.end() ? std::string_view{told->second}
+                                                                    : std::string_view{})});
     }
     rebuild_kernel();
 }
 
 void ReplayedImages::rebuild_kernel() {
-    std::vector<Image> modules = modules_;
-    for (const auto& [address, function] : kernel_functions_) {
-        modules.push_back(function);
+    std::vector<Image> modules;
+    for (const auto& [address, module] : modules_) {
+        modules.push_back(module);
     }
     kernel_ = KernelImages::of(kernel_image_.value_or(Image{std::string{kKernel}, image_flags::kKernel, ~0ULL, 0, {}}),
                                std::move(modules));
@@ -220,11 +222,11 @@ void ReplayedImages::rebuild_kernel() {
 }
 
 void ReplayedImages::take_kernel_symbol(const KernelSymbolRecord& symbol) {
-    kernel_functions_.erase(symbol.address);
+    modules_.erase(symbol.address);
     kernel_.remove_function(symbol.address);
-    if (!symbol.is_removed && kernel_functions_.size() < KernelImages::kFunctionsMax) {
+    if (!symbol.is_removed && modules_.size() < kModulesMax) {
         const Image function = kernel_function(symbol.name, symbol.address, symbol.size);
-        kernel_functions_.emplace(symbol.address, function);
+        modules_.emplace(symbol.address, function);
         kernel_.put_function(function, table_);
     }
 }

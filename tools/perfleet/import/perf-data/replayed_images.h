@@ -27,8 +27,9 @@ public:
     // Borrows `table` and `recording`.
     ReplayedImages(ImageTable& table, const RecordedSession& recording, UtcNs recorded_until, SymbolPaths paths);
 
-    // Empty if the table is full.
-    [[nodiscard]] std::optional<ImageIndex> image_of(const MapRecord& mapping);
+    // Empty if the table is full. Data in memory without a file is one image for each name, and files of data aren't
+    // read for a build-id.
+    [[nodiscard]] std::optional<ImageIndex> image_of(const MapRecord& mapping, bool is_data);
 
     // Adds a mapping of the kernel, or of a module.
     void add_kernel(const MapRecord& mapping);
@@ -49,7 +50,7 @@ public:
     void forget_images() { by_file_.clear(); }
 
 private:
-    [[nodiscard]] ImageContentId content_of(const MapRecord& mapping);
+    [[nodiscard]] ImageContentId content_of(const MapRecord& mapping, bool is_data);
     void rebuild_kernel();
     void keep_recorded_symbols(std::string_view path, std::uint64_t kernel_start, ImageContentId& content);
     [[nodiscard]] ImageContentId content_of_own_file(const MapRecord& mapping) const;
@@ -64,8 +65,7 @@ private:
     std::map<std::tuple<std::string, std::uint64_t, std::string>, ImageIndex> by_file_;  // path, inode, build-id
     KernelImages kernel_;
     std::optional<Image> kernel_image_;
-    std::vector<Image> modules_;
-    std::map<std::uint64_t, Image> kernel_functions_;  // made at run time; by address
+    std::map<std::uint64_t, Image> modules_;  // and functions that were made at run time, by address
     unsigned kernel_count_ = 0;
     std::string packed_kernel_symbols_;
     std::map<std::string, std::string> recorded_symbols_;

@@ -86,6 +86,7 @@ void StatReplay::end_round(std::uint64_t time_ns) {
         CounterReading row;
         row.cpu = reading.cpu == kAny ? 0 : reading.cpu;
         row.pid = reading.thread < threads_.size() ? threads_[reading.thread] : kAny;
+        row.tid = row.pid;
         row.value = reading.value;
         row.enabled_ns = reading.enabled_ns;
         row.running_ns = reading.running_ns;
