@@ -127,6 +127,9 @@ ReadProfile read(const std::string& file) {
             }
         }
         const Extent& mapping = mappings.at(fields[pprof::Location::kMappingId].at(0));
+        if (function.empty()) {  // as readers show it
+            function = "[" + mapping.file.substr(mapping.file.rfind('/') + 1) + "]";
+        }
         EXPECT_GE(fields[pprof::Location::kAddress].at(0), mapping.start);
         EXPECT_LT(fields[pprof::Location::kAddress].at(0), mapping.limit);
         locations[fields[pprof::Location::kId].at(0)] = {function, mapping.file};

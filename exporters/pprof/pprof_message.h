@@ -20,6 +20,7 @@ enum class Profile : protozero::pbf_tag_type {
     kPeriod = 12,
     kComment = 13,
     kDefaultSampleType = 14,
+    kDocUrl = 15,
 };
 
 enum class ValueType : protozero::pbf_tag_type { kType = 1, kUnit = 2 };
@@ -41,7 +42,7 @@ enum class Mapping : protozero::pbf_tag_type {
     kHasInlineFrames = 10,
 };
 
-enum class Location : protozero::pbf_tag_type { kId = 1, kMappingId = 2, kAddress = 3, kLine = 4 };
+enum class Location : protozero::pbf_tag_type { kId = 1, kMappingId = 2, kAddress = 3, kLine = 4, kIsFolded = 5 };
 
 enum class Line : protozero::pbf_tag_type { kFunctionId = 1, kLine = 2, kColumn = 3 };
 

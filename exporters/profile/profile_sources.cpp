@@ -1,7 +1,6 @@
 #include "exporters/profile/profile_sources.h"
 
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "query-engine/symbol/demangle.h"
@@ -9,7 +8,7 @@
 
 namespace perfleet {
 
-ProfileSources::ProfileSources(const ProfileTables& tables, Symbolizer& symbolizer, QueryMemory& memory, Images images)
+ProfileSources::ProfileSources(const ProfileTables& tables, Symbolizer& symbolizer, QueryMemory& memory)
     : share_{memory} {
     constexpr std::size_t kFunctionSizeBytes = 160;  // with its number, about
     std::vector<bool> is_caller(tables.locations().size());
@@ -24,11 +23,6 @@ ProfileSources::ProfileSources(const ProfileTables& tables, Symbolizer& symboliz
     }
     std::vector<std::vector<SourceFrame>> frames(tables.locations().size());
     for (std::size_t image = 0; image < locations.size(); ++image) {
-        kept_.push_back(symbolizer.source_frames().kept_sources(tables.images()[image].definition));
-        has_kept_ = has_kept_ || kept_.back() != nullptr;
-        if (images == Images::kKept && kept_.back() == nullptr) {
-            continue;
-        }
         std::vector<std::uint64_t> offsets;
         for (const std::uint32_t location : locations[image]) {
             const std::uint64_t offset = tables.locations()[location].offset;
@@ -39,17 +33,15 @@ ProfileSources::ProfileSources(const ProfileTables& tables, Symbolizer& symboliz
             frames[locations[image][i]] = std::move(found[i]);
         }
     }
-    std::map<std::tuple<std::string, std::string, std::int64_t>, std::uint32_t> numbers;
-    const auto add = [&](std::string name, const std::string& file, std::uint32_t line,
-                         const KeptSources::Place* place = nullptr) {
-        const std::int64_t first_line = place != nullptr ? place->first_line : 0;
+    std::map<std::pair<std::string, std::string>, std::uint32_t> numbers;
+    const auto add = [&](std::string name, const std::string& file, std::uint32_t line) {
         const auto [known, is_new] =
-            numbers.try_emplace({std::move(name), file, first_line}, static_cast<std::uint32_t>(functions_.size()));
+            numbers.try_emplace({std::move(name), file}, static_cast<std::uint32_t>(functions_.size()));
         if (is_new) {
-            functions_.push_back({std::get<0>(known->first), file, first_line});
+            functions_.push_back({known->first.first, file});
             share_.add(kFunctionSizeBytes + 2 * (functions_.back().name.size() + file.size()));
         }
-        lines_.push_back({known->second, line, place != nullptr ? place->column : 0});
+        lines_.push_back({known->second, line});
     };
     for (std::uint32_t i = 0; i < tables.locations().size(); ++i) {
         begins_.push_back(lines_.size());
@@ -65,8 +57,9 @@ ProfileSources::ProfileSources(const ProfileTables& tables, Symbolizer& symboliz
                 own.line = static_cast<std::uint32_t>(tables.locations()[i].offset);
             }
         }
-        const KeptSources* const kept = kept_[tables.locations()[i].image].get();
-        add(name, own.file, own.line, kept != nullptr ? kept->find(tables.locations()[i].offset) : nullptr);
+        if (tables.functions()[tables.locations()[i].function].has_symbol) {
+            add(name, own.file, own.line);
+        }
     }
     begins_.push_back(lines_.size());
 }

@@ -5,48 +5,35 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "exporters/profile/profile_tables.h"
-#include "query-engine/symbol/kept_sources.h"
 
 namespace perfleet {
 
 struct SourceFunction {
     std::string name;
-    std::string file;             // empty: unknown
-    std::int64_t first_line = 0;  // 0: unknown
+    std::string file;  // empty: unknown
 };
 
 struct SourceLine {
     std::uint32_t function = 0;  // of functions()
     std::int64_t line = 0;       // 0: unknown
-    std::int64_t column = 0;     // 0: unknown
 };
 
 class ProfileSources {
 public:
-    // kKept: only images whose lines an import kept.
-    enum class Images : std::uint8_t { kAll, kKept };
-
-    ProfileSources(const ProfileTables& tables, Symbolizer& symbolizer, QueryMemory& memory, Images images);
-
-    // What an import kept of the image; null: nothing.
-    [[nodiscard]] const KeptSources* kept(std::uint32_t image) const { return kept_[image].get(); }
-    [[nodiscard]] bool has_kept() const { return has_kept_; }  // of any image
+    ProfileSources(const ProfileTables& tables, Symbolizer& symbolizer, QueryMemory& memory);
 
     [[nodiscard]] const std::vector<SourceFunction>& functions() const { return functions_; }
-    // Lines of a location: the innermost function first, its own function last.
+    // Lines of a location: the innermost function first, its own function last, unless it has no symbol.
     [[nodiscard]] std::span<const SourceLine> lines(std::uint32_t location) const {
         return std::span{lines_}.subspan(begins_[location], begins_[location + 1] - begins_[location]);
     }
 
 private:
-    std::vector<std::shared_ptr<const KeptSources>> kept_;  // by image
-    bool has_kept_ = false;
     std::vector<SourceFunction> functions_;
     std::vector<SourceLine> lines_;
     std::vector<std::size_t> begins_;  // in lines_, by location, and the end

@@ -1,14 +1,9 @@
 #include "exporters/profile/profile_tables.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
-#include "exporters/profile/sample_labels.h"
-#include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/session/coverage.h"
-#include "schemas/columns/record_type.h"
-#include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
@@ -17,6 +12,13 @@ namespace {
 constexpr std::size_t kCountsBetweenChecks = 1'024;
 
 std::uint64_t pair_of(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32U | low; }
+
+// Not where the name is `[image]` or `[image+0xstart]`, of a file.
+bool has_symbol(std::string_view name, const ProfileImage& image) {
+    const std::string place = "[" + image.name;
+    const std::string_view rest = name.substr(std::min(place.size(), name.size()));
+    return !is_file(image.definition) || !name.starts_with(place) || (rest != "]" && !rest.starts_with("+0x"));
+}
 
 template <class Value>
 std::size_t capacity_bytes(const std::vector<Value>& values) {
@@ -60,11 +62,8 @@ Result<Done> ProfileTables::count(const Scan& scan) {
     if (events_.empty()) {
         return Done{};
     }
-    PERFLEET_TRY(read_labels(scan));
     for (std::size_t i = 0; i < events_.size(); ++i) {
-        const StackCountOptions options{.per_thread = !labels_of_threads_.empty()};
-        PERFLEET_TRY(
-            visit_stack_counts(scan, events_[i], options, [&](const EpochStackCounts& epoch) { add(epoch, i); }));
+        PERFLEET_TRY(visit_stack_counts(scan, events_[i], {}, [&](const EpochStackCounts& epoch) { add(epoch, i); }));
         if (scan.memory().is_exceeded()) {
             return scan.memory().exceeded();
         }
@@ -72,54 +71,33 @@ Result<Done> ProfileTables::count(const Scan& scan) {
     return Done{};
 }
 
-Result<Done> ProfileTables::read_labels(const Scan& scan) {
-    constexpr std::array kColumns{ColumnId::kTid, ColumnId::kRecordType, ColumnId::kRawSize, ColumnId::kRawBytes};
-    std::map<std::string, std::uint32_t, std::less<>> numbers;
-    for (std::size_t index = 0; index < scan.sessions().size(); ++index) {
-        if (scan.sessions()[index].record.collector_version != kPprofCollector) {
-            continue;  // other sessions' `record` rows have no labels, and may be many
-        }
-        RowCursor cursor{scan, index, {Kind::kRecord, EventNumber{0}}, kColumns};
-        while (const RowBlock* const block = cursor.next()) {
-            for (std::size_t row = 0; row < block->rows.row_count(); ++row) {
-                if (static_cast<std::uint32_t>(block->rows.integers(ColumnId::kRecordType)[row]) !=
-                    record_types::kSampleLabels) {
-                    continue;
-                }
-                const auto [known, is_new] =
-                    numbers.try_emplace(std::string{block->rows.bytes(ColumnId::kRawBytes, row)},
-                                        static_cast<std::uint32_t>(labels_.size()));
-                if (is_new) {
-                    labels_.push_back(known->first);
-                }
-                const auto tid = static_cast<std::uint32_t>(block->rows.integers(ColumnId::kTid)[row]);
-                labels_of_threads_[{index, tid}] = known->second;
-            }
-            share_.set(size_bytes());
-        }
-        PERFLEET_TRY(cursor.status());
-    }
-    return Done{};
-}
-
-ProfileNotes ProfileTables::notes(const Scan& scan) const {
+ProfileNotes profile_notes(const Scan& scan, const std::vector<Measure>& events, std::span<const RowTotal> totals,
+                           bool has_samples) {
     ProfileNotes notes;
-    names_.add_hint(FrameNames::HintAt::kNoAddresses, notes.warnings);
-    for (std::size_t i = 0; i < events_.size(); ++i) {
-        notes.ledgers.emplace_back(events_[i].event, event_ledger(scan, events_[i].event, notes.warnings));
-        warn_of_few_samples(events_[i], totals_[i], notes.warnings);
-        if (!events_[i].unknown.empty()) {
-            notes.warnings.push_back(events_[i].unknown);
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        notes.ledgers.emplace_back(events[i].event, event_ledger(scan, events[i].event, notes.warnings));
+        if (!totals.empty()) {
+            warn_of_few_samples(events[i], totals[i], notes.warnings);
+        }
+        if (!events[i].unknown.empty()) {
+            notes.warnings.push_back(events[i].unknown);
         }
     }
-    if (events_.empty()) {
+    if (events.empty()) {
         notes.warnings.emplace_back(
             "no samples are in the selection: the profile is empty (perfleet losses lists what there is)");
     } else {
-        warn_of_no_samples(events_.front(), !samples_.empty(), notes.warnings);
+        warn_of_no_samples(events.front(), has_samples, notes.warnings);
     }
     warn_of_open_sessions(scan, notes.warnings);
     warn_of_uncovered_time(scan, notes.warnings);
+    drop_repeated(notes.warnings);
+    return notes;
+}
+
+ProfileNotes ProfileTables::notes(const Scan& scan) const {
+    ProfileNotes notes = profile_notes(scan, events_, totals_, !samples_.empty());
+    names_.add_hint(FrameNames::HintAt::kNoAddresses, notes.warnings);
     for (std::string& warning : symbolizer_.warnings()) {
         notes.warnings.push_back(std::move(warning));
     }
@@ -142,26 +120,14 @@ void ProfileTables::add(const EpochStackCounts& epoch, std::size_t event) {
     function_numbers_.resize(names_.name_count());
     epoch_nodes_.assign(dictionary.stack_count(), 0);
     epoch_images_.assign(dictionary.image_count(), 0);
-    struct Owner {
-        std::uint32_t command = 0;
-        std::uint32_t labels = 0;
-        std::uint32_t number = 0;
-    };
-    std::vector<Owner> owners;
+    std::vector<std::uint32_t> commands;  // by runner
     for (const Runner& runner : epoch.runners) {
         const auto [entry, is_new] =
             command_numbers_.try_emplace(runner.command, static_cast<std::uint32_t>(commands_.size()));
         if (is_new) {
             commands_.push_back(runner.command);
         }
-        Owner& owner = owners.emplace_back();
-        owner.command = entry->second;
-        if (const auto labels = labels_of_threads_.find({epoch.session_index, runner.tid});
-            labels != labels_of_threads_.end()) {
-            owner.labels = labels->second;
-        }
-        const auto number = static_cast<std::uint32_t>(owner_numbers_.size());
-        owner.number = owner_numbers_.try_emplace({owner.command, owner.labels}, number).first->second;
+        commands.push_back(entry->second);
     }
     for (std::size_t i = 0; i < epoch.counts.size(); ++i) {
         if (i % kCountsBetweenChecks == 0) {
@@ -171,9 +137,8 @@ void ProfileTables::add(const EpochStackCounts& epoch, std::size_t event) {
             }
         }
         const StackCount& count = epoch.counts[i];
-        const Owner& owner = owners[count.runner_index];
-        const ProfileSample sample{node_of(dictionary, count.stack), owner.command, owner.labels};
-        std::uint32_t& number = sample_numbers_[pair_of(sample.node, owner.number)];
+        const ProfileSample sample{node_of(dictionary, count.stack), commands[count.runner_index]};
+        std::uint32_t& number = sample_numbers_[pair_of(sample.node, sample.command)];
         if (number == 0) {
             samples_.push_back(sample);
             sums_.resize(sums_.size() + events_.size());
@@ -217,6 +182,7 @@ std::uint32_t ProfileTables::location_of(const EpochDictionary& dictionary, Stac
         std::uint32_t& function = function_numbers_[names_.number_of(stack)];
         if (function == 0) {
             functions_.push_back({names_.symbols().text(names_.name_of(stack).symbol), image});
+            functions_.back().has_symbol = has_symbol(functions_.back().name, images_[image]);
             function = static_cast<std::uint32_t>(functions_.size());
         }
         locations_.push_back({image, function - 1, frame.offset});
@@ -254,11 +220,6 @@ std::size_t ProfileTables::size_bytes() const {
                        node_numbers_.size_bytes() + capacity_bytes(samples_) + sample_numbers_.size_bytes() +
                        capacity_bytes(sums_) + capacity_bytes(epoch_nodes_) +
                        2 * commands_.size() * (sizeof(std::string) + kTextSizeBytes);
-    constexpr std::size_t kTreeNodeSizeBytes = 64;
-    size += (labels_of_threads_.size() + owner_numbers_.size()) * kTreeNodeSizeBytes;
-    for (const std::string& labels : labels_) {
-        size += sizeof(std::string) + labels.size();
-    }
     for (const FlatTable<std::uint32_t>& numbers : location_numbers_) {
         size += numbers.size_bytes();
     }

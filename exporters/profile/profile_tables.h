@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,10 @@ struct ProfileValue {
     std::size_t event_index = 0;  // of ProfileTables::events()
 };
 
+[[nodiscard]] inline bool is_file(const ImageDefinition& image) {
+    return image.name.starts_with('/') && !image.name.starts_with("//");
+}
+
 struct ProfileImage {
     ImageDefinition definition;
     std::string name;               // as `top` shows it
@@ -41,6 +46,7 @@ struct ProfileImage {
 struct ProfileFunction {
     std::string name;  // as `top` shows it
     std::uint32_t image = 0;
+    bool has_symbol = true;  // false: it stands for code of a file that has no symbol there
 };
 
 // An address in an image. Offset: as Frame::offset.
@@ -59,7 +65,6 @@ struct ProfileNode {
 struct ProfileSample {
     std::uint32_t node = 0;     // the innermost frame
     std::uint32_t command = 0;  // of commands()
-    std::uint32_t labels = 0;   // of labels(); 0: none
 };
 
 // Completeness of a profile: ledgers and warnings.
@@ -67,6 +72,10 @@ struct ProfileNotes {
     std::vector<std::pair<std::string, Ledger>> ledgers;  // by event
     std::vector<std::string> warnings;
 };
+
+// For events of choose_measures(). `totals`: by event, or empty.
+[[nodiscard]] ProfileNotes profile_notes(const Scan& scan, const std::vector<Measure>& events,
+                                         std::span<const RowTotal> totals, bool has_samples);
 
 class ProfileTables {
 public:
@@ -84,8 +93,6 @@ public:
     [[nodiscard]] const std::vector<Measure>& events() const { return events_; }
     [[nodiscard]] const std::vector<ProfileValue>& values() const { return values_; }
     [[nodiscard]] const std::vector<std::string>& commands() const { return commands_; }
-    // Encoded labels of samples (sample_labels.h), as imports store them.
-    [[nodiscard]] const std::vector<std::string>& labels() const { return labels_; }
     [[nodiscard]] const std::vector<ProfileImage>& images() const { return images_; }
     [[nodiscard]] const std::vector<ProfileFunction>& functions() const { return functions_; }
     [[nodiscard]] const std::vector<ProfileLocation>& locations() const { return locations_; }
@@ -104,7 +111,6 @@ public:
 
 private:
     [[nodiscard]] Result<Done> choose_values(const Scan& scan);
-    [[nodiscard]] Result<Done> read_labels(const Scan& scan);
     // Stops counting when the memory is exceeded.
     void add(const EpochStackCounts& epoch, std::size_t event);
     [[nodiscard]] std::uint32_t node_of(const EpochDictionary& dictionary, StackNumber stack);
@@ -119,9 +125,6 @@ private:
     std::vector<ProfileValue> values_;
     std::vector<std::string> commands_;
     std::map<std::string, std::uint32_t> command_numbers_;
-    std::vector<std::string> labels_{{}};
-    std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> labels_of_threads_;  // by session and tid
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> owner_numbers_;    // by command and labels
     std::vector<ProfileImage> images_;
     std::map<std::pair<ImageDefinition, std::uint32_t>, std::uint32_t> image_numbers_;  // with its name's number
     std::vector<ProfileFunction> functions_;
@@ -131,7 +134,7 @@ private:
     std::vector<ProfileNode> nodes_{{}};
     CalleeTable node_numbers_;  // by (caller, location)
     std::vector<ProfileSample> samples_;
-    FlatTable<std::uint32_t> sample_numbers_;  // by (node, owner): 1 + the sample's
+    FlatTable<std::uint32_t> sample_numbers_;  // by (node, command): 1 + the sample's
     std::vector<Sum> sums_;                    // events_.size() for each sample
     std::vector<std::uint32_t> epoch_nodes_;   // of the current epoch, by stack number; 0: not seen yet
     std::vector<std::uint32_t> epoch_images_;  // of the current epoch, by image number: 1 + the image's

@@ -1,5 +1,5 @@
-// Labels of a pprof sample. An import stores them in rows of kind `record`, one for each thread
-// (record_types::kSampleLabels), and an export writes them again.
+// Labels of a sample, as profiles of pprof have them: a text or a number by a key. Bytes in rows (kRawBytes
+// of kind `detailed_sample`) of imported profiles:
 //
 //  0          4           8           12      16       24
 //  ┌──────────┬───────────┬───────────┬───────┬────────┬─────┬──────┬──────┐
@@ -14,14 +14,22 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/model/session.h"
+
 namespace perfleet {
 
-// SessionRecord::collector_version of sessions with such rows.
+// SessionRecord::collector_version of imported profiles.
 inline constexpr std::string_view kPprofCollector = "pprof";
+
+// Whether rows of the session's events are values, not occurrences: kWeight is a signed number (int64_t in two's
+// complement) in the event's unit, and may be 0.
+[[nodiscard]] inline bool has_imported_values(const SessionRecord& session) {
+    return session.collector_version == kPprofCollector;
+}
 
 struct SampleLabel {
     std::string_view key;
-    std::string_view text;  // else it is a number
+    std::string_view text;  // empty: the value is `number`
     std::string_view unit;  // of the number
     std::int64_t number = 0;
 };

@@ -190,7 +190,7 @@ class Recording:
         texts = [value.decode() for number, value in profile if number == 6]
         kinds = [dict(fields(value)) for number, value in profile if number == 1]
         names = [(texts[kind.get(1, 0)], texts[kind.get(2, 0)]) for kind in kinds]
-        default = texts[dict(profile).get(14, 0)]
+        default = texts[dict(profile).get(14, 0)] or names[-1][0]  # a profile that names none: readers take the last
         sums = [0] * len(kinds)
         for number, value in profile:
             if number == 2:

@@ -1,9 +1,8 @@
-#include "tools/perfleet/import/pprof/pprof_profile.h"
+#include "exporters/pprof/pprof_profile.h"
 
 #include <algorithm>
-#include <limits>
-#include <optional>
 #include <protozero/pbf_message.hpp>
+#include <unordered_map>
 
 #include "exporters/pprof/pprof_message.h"
 
@@ -12,8 +11,6 @@ namespace {
 
 using protozero::data_view;
 using protozero::pbf_wire_type;
-
-constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
 
 struct BrokenReference {
     const char* what;
@@ -64,6 +61,7 @@ private:
 class PprofProfile::Reader {
 public:
     explicit Reader(PprofProfile& profile) : profile_{profile} {}
+    static std::string_view view_of(data_view bytes) { return {bytes.data(), bytes.size()}; }
 
     void run() {
         each_field([this](Message<pprof::Profile>& field) { take_definition(field); });
@@ -113,6 +111,8 @@ private:
             case pprof::Profile::kPeriod: profile_.period = field.get_int64(); break;
             case pprof::Profile::kDropFrames: profile_.drop_frames = string(field.get_int64()); break;
             case pprof::Profile::kKeepFrames: profile_.keep_frames = string(field.get_int64()); break;
+            case pprof::Profile::kDefaultSampleType: profile_.default_sample_type = string(field.get_int64()); break;
+            case pprof::Profile::kDocUrl: profile_.doc_url = string(field.get_int64()); break;
             case pprof::Profile::kComment:
                 field.each_number([&](std::uint64_t number) {
                     profile_.comments.push_back(string(static_cast<std::int64_t>(number)));
@@ -121,8 +121,6 @@ private:
             default: field.skip();
         }
     }
-
-    static std::string_view view_of(data_view bytes) { return {bytes.data(), bytes.size()}; }
 
     using Numbers = std::unordered_map<std::uint64_t, std::uint32_t>;
 
@@ -183,8 +181,8 @@ private:
         }
     }
 
-    [[nodiscard]] Label label(data_view bytes) const {
-        Label made;
+    [[nodiscard]] SampleLabel label(data_view bytes) const {
+        SampleLabel made;
         Message<pprof::Label> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
@@ -232,13 +230,14 @@ private:
                 }
                 case pprof::Location::kAddress: location.address = field.get_uint64(); break;
                 case pprof::Location::kLine: take_line(field.get_view(), location); break;
+                case pprof::Location::kIsFolded: location.is_folded = field.get_bool(); break;
                 default: field.skip();
             }
         }
     }
 
     void take_line(data_view bytes, Location& location) const {
-        Line line{kUnknown, 0, 0};
+        Line line;
         Message<pprof::Line> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
@@ -252,24 +251,20 @@ private:
                 default: field.skip();
             }
         }
-        if (line.function != kUnknown) {
-            location.lines.push_back(line);
-        }
+        location.lines.push_back(line);
     }
 
     void take_function(data_view bytes, Function& function) const {
         Message<pprof::Function> field{bytes};
-        std::string_view system_name;
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Function::kName: function.name = string(field.get_int64()); break;
-                case pprof::Function::kSystemName: system_name = string(field.get_int64()); break;
+                case pprof::Function::kSystemName: function.system_name = string(field.get_int64()); break;
                 case pprof::Function::kFilename: function.file_name = string(field.get_int64()); break;
                 case pprof::Function::kStartLine: function.first_line = field.get_int64(); break;
                 default: field.skip();
             }
         }
-        function.name = function.name.empty() ? system_name : function.name;
     }
 
     PprofProfile& profile_;
@@ -304,6 +299,36 @@ Result<PprofProfile> PprofProfile::read(std::span<const std::byte> file_untruste
         }
     }
     return profile;
+}
+
+std::string PprofProfile::without_samples() const {
+    std::string text;
+    protozero::pbf_message<pprof::Profile> field{data_view{*text_}};
+    for (data_view rest = field.data(); field.next(); rest = field.data()) {
+        const bool is_sample = field.tag() == pprof::Profile::kSample;
+        field.skip();
+        text.append(is_sample ? std::string_view{}
+                              : Reader::view_of(rest).substr(0, rest.size() - field.data().size()));
+    }
+    return text;
+}
+
+std::size_t PprofProfile::default_type() const {
+    const auto named = std::find_if(value_types.begin(), value_types.end(),
+                                    [&](const ValueType& type) { return type.type == default_sample_type; });
+    return named != value_types.end() && !default_sample_type.empty()
+               ? static_cast<std::size_t>(named - value_types.begin())
+               : value_types.size() - 1;
+}
+
+std::vector<std::size_t> profile_events(const PprofProfile& profile) {
+    std::vector<std::size_t> types{profile.default_type()};
+    for (std::size_t i = 0; i < profile.value_types.size(); ++i) {
+        if (i != types.front()) {
+            types.push_back(i);
+        }
+    }
+    return types;
 }
 
 bool may_be_profile(std::string_view head) {
