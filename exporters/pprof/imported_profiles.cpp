@@ -67,7 +67,8 @@ Result<std::unique_ptr<Imported>> read_imported(const Scan& scan, std::size_t se
         }
         const auto content = PERFLEET_TRY(scan.store().image(image.build_id));
         const auto text = content ? unpacked_sources(content->bytes, image.name) : Result<std::string>{std::string{}};
-        auto profile = PprofProfile::read(std::as_bytes(std::span{text.ok() ? *text : std::string{}}));
+        const std::string kept = text.ok() && text->starts_with(kProfileMark) ? text->substr(1) : std::string{};
+        auto profile = PprofProfile::read(std::as_bytes(std::span{kept}));
         if (!profile.ok() || profile->value_types.size() != session.record.events.size()) {
             break;
         }

@@ -28,6 +28,8 @@ namespace perfleet {
 
 // The image whose content is the profile without its samples; in each epoch.
 inline constexpr const char* kProfileImage = "[profile]";
+// Stands before the profile there: gateways refuse symbols that don't begin with a hexadecimal digit.
+inline constexpr char kProfileMark = 'a';
 
 // 20 bytes for ImageDefinition::build_id. `number`: 0, or 1 + a mapping's index.
 [[nodiscard]] std::string made_image_id(SessionId profile, std::uint64_t number);

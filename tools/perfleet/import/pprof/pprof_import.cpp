@@ -189,7 +189,7 @@ private:
         }
         std::string symbols;
         add_symbol(symbols, 0, kProfileImage);
-        return keep(writer, 0, symbols, text);
+        return keep(writer, 0, symbols, kProfileMark + text);
     }
 
     // Keeps names and lines of the mappings' functions.
