@@ -10,6 +10,9 @@ namespace perfleet {
     FORMAT(folded)                      \
     FORMAT(html)                        \
     FORMAT(pprof)                       \
+    FORMAT(go_pgo)                      \
+    FORMAT(bolt)                        \
+    FORMAT(llvm_sample)                 \
     FORMAT(speedscope)                  \
     FORMAT(firefox)                     \
     FORMAT(perfetto)                    \

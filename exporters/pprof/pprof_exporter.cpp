@@ -11,6 +11,10 @@
 //
 // A selection without samples gives a profile without samples, and a warning. Errors: kTooLarge (the query's memory is
 // exceeded), those of store and sink.
+//
+// `go-pgo` is the same message as Go's compiler reads it (`go build -pgo`), which merges calls by function and by the
+// call's line counted from its function's first: one value, `cpu` in nanoseconds or `samples`; inlined functions; and
+// only functions whose first line is known, which kernels and libraries don't have.
 #include <algorithm>
 #include <limits>
 #include <protozero/pbf_builder.hpp>
@@ -29,6 +33,7 @@
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
 #include "schemas/text/utf8.h"
+#include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
 namespace {
@@ -42,12 +47,60 @@ std::string unit_of(const ProfileValue& value) {
     return !value.is_amount ? "count" : value.unit == "ns" ? "nanoseconds" : value.unit;
 }
 
+// A value of the message's samples.
+struct MessageValue {
+    std::size_t index = 0;  // of ProfileTables::values()
+    std::string type;
+    std::string unit;
+};
+
+// With one event, type names are pprof's own; with several, they name the event.
+std::vector<MessageValue> all_values(const ProfileTables& tables) {
+    std::vector<MessageValue> values;
+    for (const ProfileValue& value : tables.values()) {
+        const bool is_only = tables.events().size() <= 1;
+        values.push_back({values.size(),
+                          value.is_amount ? value.event
+                          : is_only       ? value.unit
+                                          : value.event + ":" + value.unit,
+                          unit_of(value)});
+    }
+    return values;
+}
+
+// Of the two that Go's compiler reads, CPU time before rows. Empty: there is neither.
+std::vector<MessageValue> go_values(const ProfileTables& tables) {
+    std::vector<MessageValue> values;
+    for (std::size_t i = 0; i < tables.values().size(); ++i) {
+        const ProfileValue& value = tables.values()[i];
+        if (off_cpu::is_event(value.event)) {
+            continue;
+        }
+        if (value.is_amount && value.unit == "ns") {
+            return {{i, "cpu", "nanoseconds"}};
+        }
+        if (!value.is_amount && values.empty()) {
+            values.push_back({i, "samples", "count"});
+        }
+    }
+    return values;
+}
+
 // Writes the message's fields; the fields of one number are written together.
 class ProfileMessage {
 public:
-    // `sources` null: without source lines.
-    ProfileMessage(const Scan& scan, const ProfileTables& tables, const ProfileSources* sources, ExportSink& sink)
-        : scan_{scan}, tables_{tables}, sources_{sources}, out_{sink, scan.memory()} {}
+    // `sources` null: without source lines. Leaves out frames without first line if `needs_first_lines`.
+    ProfileMessage(const Scan& scan, const ProfileTables& tables, const ProfileSources* sources,
+                   std::vector<MessageValue> values, bool needs_first_lines, ExportSink& sink)
+        : scan_{scan},
+          tables_{tables},
+          sources_{sources},
+          message_values_{std::move(values)},
+          needs_first_lines_{needs_first_lines},
+          out_{sink, scan.memory()} {}
+
+    // Samples that were left out because no frame was left.
+    [[nodiscard]] std::size_t empty_count() const { return empty_count_; }
 
     Result<Done> write(const ProfileNotes& notes) {
         write_types();
@@ -69,12 +122,16 @@ public:
         const std::size_t function_count =
             sources_ != nullptr ? sources_->functions().size() : tables_.functions().size();
         for (std::uint32_t i = 0; i < function_count; ++i) {
-            if (sources_ != nullptr || tables_.functions()[i].has_symbol) {
+            const bool is_written = needs_first_lines_ ? sources_->functions()[i].first_line != 0
+                                                       : sources_ != nullptr || tables_.functions()[i].has_symbol;
+            if (is_written) {
                 write_function(i);
             }
         }
         for (std::uint32_t i = 0; i < tables_.locations().size(); ++i) {
-            write_location(i);
+            if (!is_left_out(i)) {
+                write_location(i);
+            }
         }
         for (std::size_t i = 0; i < tables_.samples().size() && !out_.has_failed(); ++i) {
             write_sample(i);
@@ -83,24 +140,23 @@ public:
     }
 
 private:
-    // With one event, type names are pprof's own; with several, they name the event.
-    [[nodiscard]] std::string type_of(const ProfileValue& value) const {
-        return value.is_amount                ? value.event
-               : tables_.events().size() <= 1 ? value.unit
-                                              : value.event + ":" + value.unit;
+    void write_type(pprof::Profile field, const MessageValue& value) {
+        out_.value_type(field, printable(value.type), printable(value.unit));
     }
 
     void write_types() {
-        const std::vector<ProfileValue>& values = tables_.values();
-        for (const ProfileValue& value : values) {
-            out_.value_type(pprof::Profile::kSampleType, printable(type_of(value)), printable(unit_of(value)));
+        for (const MessageValue& value : message_values_) {
+            write_type(pprof::Profile::kSampleType, value);
         }
-        out_.text(pprof::Profile::kDefaultSampleType, printable(type_of(values[tables_.default_value()])));
-        const auto weight =
-            std::find_if(values.begin(), values.end(), [](const auto& value) { return value.is_amount; });
-        const std::uint64_t period = weight == values.end() ? 0 : period_of(*weight);
+        const auto shown = std::find_if(message_values_.begin(), message_values_.end(),
+                                        [&](const auto& value) { return value.index == tables_.default_value(); });
+        out_.text(pprof::Profile::kDefaultSampleType,
+                  printable((shown == message_values_.end() ? message_values_.front() : *shown).type));
+        const auto weight = std::find_if(message_values_.begin(), message_values_.end(),
+                                         [&](const auto& value) { return tables_.values()[value.index].is_amount; });
+        const std::uint64_t period = weight == message_values_.end() ? 0 : period_of(tables_.values()[weight->index]);
         if (period != 0) {
-            out_.value_type(pprof::Profile::kPeriodType, printable(type_of(*weight)), printable(unit_of(*weight)));
+            write_type(pprof::Profile::kPeriodType, *weight);
             out_.number(pprof::Profile::kPeriod, static_cast<std::int64_t>(period));
         }
     }
@@ -178,8 +234,21 @@ private:
                 function.add_int64(pprof::Function::kFilename,
                                    out_.string(printable(sources_->functions()[number].file)));
             }
+            if (sources_ != nullptr && sources_->functions()[number].first_line != 0) {
+                function.add_int64(pprof::Function::kStartLine, sources_->functions()[number].first_line);
+            }
         }
         out_.flush_if_full();
+    }
+
+    [[nodiscard]] bool is_left_out(std::uint32_t location) const {
+        if (!needs_first_lines_) {
+            return false;
+        }
+        const auto lines = sources_->lines(location);
+        return lines.empty() || std::any_of(lines.begin(), lines.end(), [&](const SourceLine& line) {
+                   return sources_->functions()[line.function].first_line == 0;
+               });
     }
 
     void write_location(std::uint32_t number) {
@@ -215,11 +284,17 @@ private:
         const ProfileSample& counted = tables_.samples()[number];
         chain_.clear();
         for (std::uint32_t node = counted.node; node != 0; node = tables_.nodes()[node].caller) {
-            chain_.push_back(std::uint64_t{tables_.nodes()[node].location} + 1);
+            if (!is_left_out(tables_.nodes()[node].location)) {
+                chain_.push_back(std::uint64_t{tables_.nodes()[node].location} + 1);
+            }
+        }
+        if (chain_.empty() && needs_first_lines_) {
+            ++empty_count_;
+            return;
         }
         values_.clear();
-        for (std::size_t value = 0; value < tables_.values().size(); ++value) {
-            values_.push_back(tables_.value(number, value));
+        for (const MessageValue& value : message_values_) {
+            values_.push_back(tables_.value(number, value.index));
         }
         {
             pbf_builder<pprof::Sample> sample{out_.profile(), pprof::Profile::kSample};
@@ -235,6 +310,9 @@ private:
     const Scan& scan_;
     const ProfileTables& tables_;
     const ProfileSources* sources_;
+    std::vector<MessageValue> message_values_;
+    bool needs_first_lines_;
+    std::size_t empty_count_ = 0;
     ProfileWriter out_;
     std::set<std::string> comments_;
     std::vector<bool> has_functions_;  // by image, whether any has a symbol
@@ -242,8 +320,23 @@ private:
     std::vector<std::int64_t> values_;
 };
 
-Result<QueryEnd> write_pprof(const ExportInput& input, Symbolizer& symbolizer, const SourceOptions& options,
-                             ExportSink& sink) {
+Result<Done> check_input_of_go(const ProfileTables& tables, const ProfileSources& sources,
+                               std::span<const MessageValue> values) {
+    const auto& functions = sources.functions();
+    if (values.empty()) {
+        return Error{ErrorCode::kNotFound, "go-pgo: the selection has no event of running code (--event chooses one)"};
+    }
+    if (!tables.samples().empty() &&
+        std::all_of(functions.begin(), functions.end(), [](const auto& known) { return known.first_line == 0; })) {
+        return Error{ErrorCode::kNotFound,
+                     "go-pgo: the first line of no function is known: neither the store nor the program at its path, "
+                     "or below --symfs, has its debug information (go build -ldflags=-w leaves it out)"};
+    }
+    return Done{};
+}
+
+Result<QueryEnd> write_message(const ExportInput& input, Symbolizer& symbolizer, const SourceOptions& options,
+                               bool is_for_go, ExportSink& sink) {
     const Scan& scan = input.scan;
     if (auto imported = PERFLEET_TRY(write_imported_profiles(scan, sink))) {
         return *std::move(imported);
@@ -264,10 +357,12 @@ Result<QueryEnd> write_pprof(const ExportInput& input, Symbolizer& symbolizer, c
             "the selection has imported profiles beside other sessions, or one whose description isn't in the store: "
             "their labels, mappings and comments are left out (--session selects one)");
     }
-    if (Result<Done> written = ProfileMessage{scan, tables, sources ? &*sources : nullptr, sink}.write(notes);
-        !written.ok()) {
-        return std::move(written).error();
+    std::vector<MessageValue> values = is_for_go ? go_values(tables) : all_values(tables);
+    if (is_for_go) {
+        PERFLEET_TRY(check_input_of_go(tables, *sources, values));
     }
+    ProfileMessage message{scan, tables, sources ? &*sources : nullptr, std::move(values), is_for_go, sink};
+    PERFLEET_TRY(message.write(notes));
     QueryEnd outcome;
     outcome.summary =
         std::to_string(tables.row_count()) + " samples in " + std::to_string(tables.samples().size()) + " stacks";
@@ -275,6 +370,10 @@ Result<QueryEnd> write_pprof(const ExportInput& input, Symbolizer& symbolizer, c
         outcome.ledger.add(ledger);
     }
     outcome.warnings = std::move(notes.warnings);
+    if (message.empty_count() != 0) {
+        outcome.warnings.push_back("go-pgo: " + std::to_string(message.empty_count()) +
+                                   " stacks without a function of known first line are left out");
+    }
     return outcome;
 }
 
@@ -282,7 +381,15 @@ Result<QueryEnd> write_pprof(const ExportInput& input, Symbolizer& symbolizer, c
 
 ExportFormat pprof_format() {
     return with_options({.name = "pprof", .summary = "for go tool pprof, speedscope and others"}, inline_option(),
-                        write_pprof);
+                        [](const ExportInput& input, Symbolizer& symbolizer, const SourceOptions& options,
+                           ExportSink& sink) { return write_message(input, symbolizer, options, false, sink); });
+}
+
+ExportFormat go_pgo_format() {
+    return with_options({.name = "go-pgo", .summary = "for go build -pgo"}, no_options(),
+                        [](const ExportInput& input, Symbolizer& symbolizer, const NoOptions&, ExportSink& sink) {
+                            return write_message(input, symbolizer, {.has_inlines = true}, true, sink);
+                        });
 }
 
 }  // namespace perfleet

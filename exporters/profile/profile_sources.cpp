@@ -1,6 +1,7 @@
 #include "exporters/profile/profile_sources.h"
 
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "query-engine/symbol/demangle.h"
@@ -33,21 +34,21 @@ ProfileSources::ProfileSources(const ProfileTables& tables, Symbolizer& symboliz
             frames[locations[image][i]] = std::move(found[i]);
         }
     }
-    std::map<std::pair<std::string, std::string>, std::uint32_t> numbers;
-    const auto add = [&](std::string name, const std::string& file, std::uint32_t line) {
-        const auto [known, is_new] =
-            numbers.try_emplace({std::move(name), file}, static_cast<std::uint32_t>(functions_.size()));
+    std::map<std::tuple<std::string, std::string, std::uint32_t>, std::uint32_t> numbers;
+    const auto add = [&](std::string name, const SourceFrame& frame) {
+        const auto [known, is_new] = numbers.try_emplace({std::move(name), frame.file, frame.first_line},
+                                                         static_cast<std::uint32_t>(functions_.size()));
         if (is_new) {
-            functions_.push_back({known->first.first, file});
-            share_.add(kFunctionSizeBytes + 2 * (functions_.back().name.size() + file.size()));
+            functions_.push_back({std::get<0>(known->first), frame.file, frame.first_line});
+            share_.add(kFunctionSizeBytes + 2 * (functions_.back().name.size() + frame.file.size()));
         }
-        lines_.push_back({known->second, line});
+        lines_.push_back({known->second, frame.line});
     };
     for (std::uint32_t i = 0; i < tables.locations().size(); ++i) {
         begins_.push_back(lines_.size());
         for (std::size_t inner = 0; inner + 1 < frames[i].size(); ++inner) {
             const SourceFrame& frame = frames[i][inner];
-            add(demangled_name(frame.function.empty() ? "[unknown]" : frame.function), frame.file, frame.line);
+            add(demangled_name(frame.function.empty() ? "[unknown]" : frame.function), frame);
         }
         SourceFrame own = frames[i].empty() ? SourceFrame{} : frames[i].back();
         const std::string& name = tables.functions()[tables.locations()[i].function].name;
@@ -58,7 +59,7 @@ ProfileSources::ProfileSources(const ProfileTables& tables, Symbolizer& symboliz
             }
         }
         if (tables.functions()[tables.locations()[i].function].has_symbol) {
-            add(name, own.file, own.line);
+            add(name, own);
         }
     }
     begins_.push_back(lines_.size());

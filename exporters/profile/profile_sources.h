@@ -15,7 +15,8 @@ namespace perfleet {
 
 struct SourceFunction {
     std::string name;
-    std::string file;  // empty: unknown
+    std::string file;              // empty: unknown
+    std::uint32_t first_line = 0;  // 0: unknown
 };
 
 struct SourceLine {

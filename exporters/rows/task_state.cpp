@@ -180,10 +180,13 @@ std::optional<TaskState::Place> TaskState::place(std::uint32_t pid, ExportedImag
     return place;
 }
 
+const ExportedMapping* TaskState::mapping_at(std::uint32_t pid, std::uint64_t address) {
+    return process(pid).space->find_address(address);
+}
+
 TaskState::Place TaskState::place(std::uint32_t pid, std::uint64_t address) {
-    Process& mine = process(pid);
-    const ExportedMapping* const mapping = mine.space->find_address(address);
-    return {address, mapping != nullptr && take_unwritten(mine, *mapping) ? mapping : nullptr};
+    const ExportedMapping* const mapping = mapping_at(pid, address);
+    return {address, mapping != nullptr && take_unwritten(process(pid), *mapping) ? mapping : nullptr};
 }
 
 std::vector<ExportedMapping> TaskState::take_unwritten_mappings(std::uint32_t pid) {

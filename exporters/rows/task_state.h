@@ -35,6 +35,9 @@ public:
     // False: it was in these already.
     bool set_namespaces(std::uint32_t pid, std::uint32_t tid, std::string_view namespaces);
 
+    // The mapping of this address; null: none is known. Valid until the state changes.
+    [[nodiscard]] const ExportedMapping* mapping_at(std::uint32_t pid, std::uint64_t address);
+
     // As perf shows it: ":tid" if no name is known. Valid until the state changes.
     [[nodiscard]] std::string_view name_of(std::uint32_t pid, std::uint32_t tid);
 

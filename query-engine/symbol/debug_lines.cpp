@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ namespace perfleet {
 namespace debug_lines {
 
 constexpr std::uint32_t kNoFunction = ~0U;
+constexpr unsigned kGnuDiscriminator = 0x2136;         // DW_AT_GNU_discriminator, which dwarf.h lacks
 constexpr std::size_t kNameSizeBytesMax = 64U << 10U;  // of a function or a file; longer ones are ignored
 
 // One file with its DWARF.
@@ -217,8 +219,9 @@ struct Function {
     Dwarf_Off entry = 0;
     std::uint32_t caller = kNoFunction;  // index
     std::uint32_t depth = 0;             // number of callers
-    std::uint64_t call_file = 0;
+    std::uint32_t call_file = 0;
     std::uint32_t call_line = 0;
+    std::uint32_t call_discriminator = 0;
 };
 
 // Maps each address to the innermost inlined function that it belongs to.
@@ -241,10 +244,13 @@ private:
     std::map<std::uint64_t, std::uint32_t> starts_;  // function from this address on
 };
 
-inline std::uint64_t number_of(Dwarf_Die* entry, unsigned attribute) {
+// Also of the entries that this one refers to as its declaration.
+inline std::uint32_t number_of(Dwarf_Die* entry, unsigned attribute) {
     Dwarf_Attribute found{};
     Dwarf_Word value = 0;
-    return ::dwarf_attr(entry, attribute, &found) != nullptr && ::dwarf_formudata(&found, &value) == 0 ? value : 0;
+    return ::dwarf_attr_integrate(entry, attribute, &found) != nullptr && ::dwarf_formudata(&found, &value) == 0
+               ? static_cast<std::uint32_t>(value)
+               : 0;
 }
 
 inline std::string text_of(const char* text) {
@@ -290,9 +296,12 @@ public:
         for (std::uint32_t i = unit.places.find(address);
              i != debug_lines::kNoFunction && frames.size() < kInlineDepthMax;) {
             const debug_lines::Function& function = unit.functions[i];
-            frame.function = name_of(function.entry);
+            std::tie(frame.function, frame.first_line) = name_of(function.entry);
             frames.push_back(std::move(frame));
-            frame = {{}, unit.has_lines ? file_name(&entry, function.call_file) : "", function.call_line};
+            frame = {.function = {},
+                     .file = unit.has_lines ? file_name(&entry, function.call_file) : "",
+                     .line = function.call_line,
+                     .discriminator = function.call_discriminator};
             i = function.caller;
         }
         if (frames.empty() && frame.line != 0) {
@@ -444,15 +453,18 @@ private:
         }
         unit.functions.push_back({::dwarf_dieoffset(entry), caller, depth,
                                   debug_lines::number_of(entry, DW_AT_call_file),
-                                  static_cast<std::uint32_t>(debug_lines::number_of(entry, DW_AT_call_line))});
+                                  debug_lines::number_of(entry, DW_AT_call_line),
+                                  debug_lines::number_of(entry, debug_lines::kGnuDiscriminator)});
         return index;
     }
 
-    const std::string& name_of(Dwarf_Off offset) {
+    // With the line of its declaration.
+    const std::pair<std::string, std::uint32_t>& name_of(Dwarf_Off offset) {
         const auto [known, is_new] = names_.try_emplace(offset);
         Dwarf_Die entry{};
         if (is_new && ::dwarf_offdie(file_->dwarf(), offset, &entry) != nullptr) {
-            known->second = debug_lines::function_name(*file_, &entry);
+            known->second = {debug_lines::function_name(*file_, &entry),
+                             debug_lines::number_of(&entry, DW_AT_decl_line)};
         }
         return known->second;
     }
@@ -471,14 +483,19 @@ private:
         if (line == nullptr || ::dwarf_lineno(line, &number) != 0) {
             return {};
         }
-        return {{}, debug_lines::text_of(::dwarf_linesrc(line, nullptr, nullptr)), static_cast<std::uint32_t>(number)};
+        unsigned discriminator = 0;
+        (void)::dwarf_linediscriminator(line, &discriminator);  // stays 0 on failure
+        return {.function = {},
+                .file = debug_lines::text_of(::dwarf_linesrc(line, nullptr, nullptr)),
+                .line = static_cast<std::uint32_t>(number),
+                .discriminator = discriminator};
     }
 
     std::unique_ptr<debug_lines::DebugFile> file_;
     std::string path_;
     std::vector<Range> ranges_;  // ascending
     std::unordered_map<Dwarf_Off, Unit> units_;
-    std::unordered_map<Dwarf_Off, std::string> names_;
+    std::unordered_map<Dwarf_Off, std::pair<std::string, std::uint32_t>> names_;
     std::uint64_t lines_size_bytes_ = 0;  // of line programs that libdw has decoded
     std::size_t functions_ = 0;           // of all units, with their places
 };

@@ -37,6 +37,8 @@ struct SourceFrame {
     std::string function;  // linkage name, else name; not demangled; empty: unknown
     std::string file;      // empty: unknown
     std::uint32_t line = 0;
+    std::uint32_t first_line = 0;     // of the function's declaration; 0: unknown
+    std::uint32_t discriminator = 0;  // of the line's parts, as the compiler encoded it
 
     friend bool operator==(const SourceFrame&, const SourceFrame&) = default;
 };

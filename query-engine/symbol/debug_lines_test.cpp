@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <set>
 #include <sstream>
@@ -88,6 +89,11 @@ std::vector<Frames> by_addr2line(const std::string& path, const std::vector<std:
         const std::size_t colon = place.rfind(':');
         frame.file = place.starts_with("??") ? "" : place.substr(0, colon);
         frame.line = static_cast<std::uint32_t>(std::atoi(place.c_str() + colon + 1));
+        // It repeats that of the innermost function for its callers.
+        const std::size_t mark = place.find("(discriminator ");
+        if (mark != std::string::npos && all.back().empty()) {
+            frame.discriminator = static_cast<std::uint32_t>(std::atoi(place.c_str() + place.find(' ', mark)));
+        }
         all.back().push_back(frame);
     }
     return all;
@@ -97,7 +103,7 @@ std::string text_of(const Frames& frames) {
     std::string text;
     for (const SourceFrame& frame : frames) {
         text += "  " + frame.function + " " + fs::path{frame.file}.lexically_normal().string() + ":" +
-                std::to_string(frame.line) + "\n";
+                std::to_string(frame.line) + " " + std::to_string(frame.discriminator) + "\n";
     }
     return text;
 }
@@ -148,6 +154,23 @@ TEST_P(DebugLinesTest, AreThoseOfAddr2line) {
     const auto lines = DebugLines::open(GetParam(), no_shared);
     ASSERT_TRUE(lines.ok()) << lines.error().message;
     expect_as_addr2line(**lines, GetParam());
+}
+
+TEST_P(DebugLinesTest, HaveTheFirstLinesOfFunctions) {
+    const auto lines = DebugLines::open(GetParam(), no_shared);
+    ASSERT_TRUE(lines.ok()) << lines.error().message;
+    std::map<std::string, std::set<std::uint32_t>> first_lines;
+    for (const std::uint64_t address : addresses_of(GetParam())) {
+        for (const SourceFrame& frame : (*lines)->frames_at(address)) {
+            first_lines[frame.function].insert(frame.first_line);
+        }
+    }
+    // As in inline_fixture.cpp.
+    using Lines = std::set<std::uint32_t>;
+    EXPECT_EQ(first_lines["_ZN7fixture9innermostEd"], Lines{12});
+    EXPECT_EQ(first_lines["_ZN7fixture6middleEd"], Lines{20});
+    EXPECT_EQ(first_lines["_ZNK7fixture6Values3sumEv"], Lines{24});
+    EXPECT_EQ(first_lines["_ZN7fixture5outerERKNS_6ValuesE"], Lines{33});
 }
 
 TEST_P(DebugLinesTest, ComeFromCompressedSections) {

@@ -27,6 +27,10 @@ constexpr std::size_t kSourceWarningsMax = 64;
 
 bool has_flag(const ImageDefinition& image, std::uint64_t flag) { return (image.flags & flag) != 0; }
 
+std::uint32_t line_number(std::int64_t line) {
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(line, 0, std::numeric_limits<std::uint32_t>::max()));
+}
+
 bool has_debug_info(const ElfFile& file) {
     const auto section = file.find_section(".debug_info");
     return (section && file.sections()[*section].type != SHT_NOBITS) || file.find_section(".zdebug_info").has_value();
@@ -44,9 +48,10 @@ public:
         if (const auto sources = kept_sources(image)) {
             for (std::size_t i = 0; i < offsets.size(); ++i) {
                 if (const KeptSources::Place* const place = sources->find(offsets[i])) {
-                    const auto line =
-                        std::clamp<std::int64_t>(place->line, 0, std::numeric_limits<std::uint32_t>::max());
-                    frames[i] = {{{}, sources->files[place->file], static_cast<std::uint32_t>(line)}};
+                    frames[i] = {{.function = {},
+                                  .file = sources->files[place->file],
+                                  .line = line_number(place->line),
+                                  .first_line = line_number(place->first_line)}};
                 }
             }
             return frames;
