@@ -66,7 +66,6 @@ enum class ColumnId : std::uint16_t {
     kTest = 40,           // latency: test number within the group, from 1
     kCommand = 41,        // control: protocol::ControlCommand
     kEvent = 42,          // control: EventNumber; kNoEvent: all of the session's
-    kRecordType = 43,     // record: perf::RecordType in the low 32 bits, its misc bits above
 
     // Of detailed samples, as perf_event_open(2) describes them; in byte columns words of 64 bits, the lowest byte
     // first.
@@ -168,7 +167,6 @@ inline constexpr auto kColumnTable = [] {
         integer(kTest, "test", kU32),
         integer(kCommand, "command", kU16),
         integer(kEvent, "event", kU16),
-        integer(kRecordType, "record_type", (std::uint64_t{1} << 48) - 1),
         integer(kMisc, "misc", kU16),
         integer(kIp, "ip"),
         integer(kDataAddress, "data_address"),
@@ -202,9 +200,8 @@ enum class Kind : std::uint8_t {
     kImage = 9,
     kString = 10,
     kControl = 11,  // an operator's change of the session while it ran
-    kRecord = 12,   // of an imported recording: a record beside the samples that no other row has
     // A sample or tracepoint, as its event says, with more than a call chain. Rows of one event may be of both kinds.
-    kDetailedSample = 13,
+    kDetailedSample = 12,
 };
 
 // The time for which a row holds. Queries leave out rows outside of their range of time accordingly.
@@ -256,7 +253,6 @@ inline constexpr auto kOfImage = rules(number(limits::kImagesMax - 1, 0), kImage
                                        kBuildIdBytes, kNameSize, kNameBytes);
 inline constexpr auto kOfString = rules(number(limits::kStringsMax, 1), kNameSize, kNameBytes);
 inline constexpr auto kOfControl = rules(kTime, kCommand, kEvent, kValue);
-inline constexpr auto kOfRecord = rules(kTime, kCpu, kPid, kTid, kRecordType, kRawSize, kRawBytes);
 inline constexpr auto kOfDetailedSample =
     rules(kTime, kCpu, kPid, kTid, kStack, kWeight, kValue, kRawSize, kRawBytes, kMisc, kIp, kDataAddress, kDataSource,
           kAccessCost, kPhysicalAddress, kTransaction, kCgroup, kDataPageSize, kCodePageSize, kChainSize, kChainBytes,
@@ -314,7 +310,6 @@ inline constexpr std::array kKindTable{
                .is_definition = true},
     KindTraits{
         .kind = Kind::kControl, .name = "control", .columns = kind_columns::kOfControl, .holds = RowSpan::kFromThenOn},
-    KindTraits{.kind = Kind::kRecord, .name = "record", .columns = kind_columns::kOfRecord},
     KindTraits{.kind = Kind::kDetailedSample,
                .name = "detailed_sample",
                .columns = kind_columns::kOfDetailedSample,
