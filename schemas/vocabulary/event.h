@@ -1,8 +1,7 @@
 // An event that a session samples, counts or traces, from its Hello to the store. Its index among the session's events
 // is its EventNumber.
 //
-// Freestanding. `Text` is the type of its texts, which says who owns them; EventUntrusted (gateway/admission) hasn't
-// been checked.
+// Freestanding. `Text` is the type of its texts, which says who owns them.
 #pragma once
 
 #include <cstdint>
