@@ -235,12 +235,15 @@ def main():
                        check=True, capture_output=True)
         with open(path("heap.pb.gz"), "wb") as file:
             file.write(heap_profile([(1, 8_000_000), (1_000, 2_000_000), (3, 100)]))
+        with open(path("difference.pb.gz"), "wb") as file:
+            file.write(heap_profile([(5, -50_000), (7, 70_000), (-3, 4_096)]))
         recordings = [
             Recording(bin_dir, "clock", ["--data", path("clock")]),
             Recording(bin_dir, "skewed periods", ["--data", path("skewed")]),
             Recording(bin_dir, "off the CPU", ["--data", path("off")], ["--off-cpu"]),
             Recording(bin_dir, "perf.data", ["-i", path("faults.data")]),
             Recording(bin_dir, "heap", ["-i", path("heap.pb.gz")]),
+            Recording(bin_dir, "negative values", ["-i", path("difference.pb.gz")], has_negative=True),
         ]
         faults = []
         for recording in recordings:
