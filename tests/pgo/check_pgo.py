@@ -154,9 +154,9 @@ def check_go(perfleet, folder):
 # -- bolt ---------------------------------------------------------------------------------------------------------
 
 
-def built_for_bolt(folder, *options):
+def built_for_bolt(folder):
     program = folder / "workload"
-    run(*WORKLOAD_CPP, *options, "-Wl,-q", HERE / "workload.cpp", "-o", program)
+    run(*WORKLOAD_CPP, "-Wl,-q", HERE / "workload.cpp", "-o", program)
     return program
 
 
@@ -247,7 +247,7 @@ PERF2BOLT = "/usr/lib/llvm-16/bin/perf2bolt"  # perf2bolt-16 takes itself for ll
 
 def check_branches(perfleet, folder):
     need("clang++-14", "llvm-profdata-14", "llvm-profgen-14", "llvm-bolt-16", PERF2BOLT, "objdump", "perf")
-    program = built_for_bolt(folder, "-gdwarf-4")  # all that create_llvm_prof 0.19 reads
+    program = built_for_bolt(folder)
     recorded = folder / "perf.data"
     inside = folder / "inside.data"
     branches.record(program, ["2"], recorded, inside)
@@ -275,24 +275,14 @@ def check_branches(perfleet, folder):
     got = line_counts(profile)
     check(len(expected) > 30 and got == expected,
           f"llvm-profgen counts the same of {len(expected)} lines {sorted(expected.items() ^ got.items())}")
-    if shutil.which("create_llvm_prof"):  # of autofdo; it mixes up names of inlined functions
-        run("create_llvm_prof", f"--binary={program}", f"--profile={inside}", "--format=text",
-            f"--out={folder / 'autofdo.prof'}")
-        own = own_lines(got)
-        check(own and own_lines(line_counts(folder / "autofdo.prof")) == own,
-              f"create_llvm_prof counts the same of {len(own)} lines that weren't inlined")
     check_used_by_clang(folder, profile, hot)
-
-
-def own_lines(counts):
-    return {place: text for place, text in counts.items() if "/" not in place[0]}
 
 
 def line_counts(profile):
     """Counts by function, those it was inlined into, and line; without lines of code that has none."""
     counts = {}
     path = []
-    for line in profile.read_text(errors="replace").splitlines():
+    for line in profile.read_text().splitlines():
         depth = len(line) - len(line.lstrip())
         if match := re.match(r" *(\S+): (\d+)(.*)$", line):
             if match[2] != "0":
