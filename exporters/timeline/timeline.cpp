@@ -168,7 +168,7 @@ private:
         const std::size_t stack_count = std::max<std::size_t>(dictionary.stack_count(), 1);
         std::vector<StackCount> all;
         for (std::size_t number = 0; number < stack_count; ++number) {
-            all.push_back({0, StackNumber{static_cast<std::uint32_t>(number)}, 1});
+            all.push_back({0, StackNumber{static_cast<std::uint32_t>(number)}, {1, 1}});
         }
         names_->name_epoch(dictionary, all);
         made.nodes.assign(stack_count, 0);
