@@ -23,6 +23,7 @@
 #include "storage/store/open_store.h"
 #include "target-collector/linux/command_line.h"
 #include "tools/perfleet/query/query_source.h"
+#include "tools/perfleet/query/table_text.h"
 #include "tools/perfleet/record/record.h"
 #include "tools/perfleet/session/session_edit.h"
 #include "tools/perfleet/shell/file_sink.h"
@@ -78,7 +79,10 @@ Result<bool> show_table(const Recorded& recorded, const std::string& command, Op
     Screen screen = screen_of(STDERR_FILENO);
     const std::string whole = "perfleet " + command + " --wide";
     screen.way_to_see_all = whole;
-    std::fputs(format_report(answer, ReportFormat::kText, screen).c_str(), stderr);
+    const auto format = table_text_of(command).format;
+    const std::string text =
+        format != nullptr ? format(answer, {}, screen) : format_report(answer, ReportFormat::kText, screen);
+    std::fputs(text.c_str(), stderr);
     std::for_each(answer.warnings.begin(), answer.warnings.end(), print_warning);
     return true;
 }
