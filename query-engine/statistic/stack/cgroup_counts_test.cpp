@@ -98,6 +98,7 @@ std::map<std::string, std::uint64_t> replayed_counts(const ProfileScenario& scen
 std::map<std::string, std::uint64_t> top_by(const std::string& what, const StoreReader& store,
                                             OptionTexts options = {}) {
     options["by"] = what;
+    options["measure"] = "samples";
     const Result<Answer> answer = run_text_query("top", options, store, {}, UtcNs{0});
     EXPECT_TRUE(answer.ok()) << answer.error().message;
     std::map<std::string, std::uint64_t> counts;
