@@ -197,8 +197,7 @@ Result<Done> ImageIntake::take_off(Peer& peer, const StoreReader& store, std::ui
             ++offer;
             continue;
         }
-        auto image = PERFLEET_TRY(store.image(offer->build_id));
-        if (image.has_value()) {
+        if (PERFLEET_TRY(store.has_image(offer->build_id))) {
             remember(offer->build_id);
             continue;
         }

@@ -324,6 +324,18 @@ Result<std::optional<ImageContent>> KeyedReads::image(std::string_view build_id)
     return decoded<ImageContent>(key, get_noting(key), decode_image_untrusted);
 }
 
+Result<bool> KeyedReads::has_image(std::string_view build_id) const {
+    const std::string key = image_key(build_id);
+    ReadableCursor at{*engine_, {key, key + '\0'}};
+    for (;;) {
+        const auto step = PERFLEET_TRY(at.next());
+        if (step != CursorStep::kGap) {
+            return step == CursorStep::kItem;
+        }
+        notes_.add(damage_in(at.gap().error));
+    }
+}
+
 Result<std::optional<std::string>> KeyedReads::dictionary(const Partition& partition) const {
     return get_noting(dictionary_key(partition));
 }

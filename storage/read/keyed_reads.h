@@ -63,6 +63,7 @@ public:
     Result<std::optional<BucketNumber>> last_expired_bucket(TargetId target, SessionId session) const override;
     Result<Seq> watermark(TargetId target, SessionId session) const override;
     Result<std::optional<ImageContent>> image(std::string_view build_id) const override;
+    Result<bool> has_image(std::string_view build_id) const override;
 
     // The following are for the writer only.
     [[nodiscard]] const Engine& engine() const { return *engine_; }

@@ -323,6 +323,7 @@ TEST_P(StoreConformance, HasTheNumberOfShardsThatItWasCreatedWith) {
 TEST_P(StoreConformance, KeepsTheFirstContentOfAnImage) {
     const std::string build_id("\x00\x01\xff", 3);
     auto none = store_->image(build_id);
+    EXPECT_FALSE(store_->has_image(build_id).value());
     ASSERT_TRUE(none.ok());
     EXPECT_FALSE(none->has_value());
     std::string bytes(3U << 20, '\0');
@@ -336,6 +337,9 @@ TEST_P(StoreConformance, KeepsTheFirstContentOfAnImage) {
     ASSERT_TRUE(image.ok() && image->has_value());
     EXPECT_EQ((*image)->type, 2);
     EXPECT_EQ((*image)->bytes, bytes);
+    EXPECT_TRUE(store_->has_image(build_id).value());
+    EXPECT_FALSE(store_->has_image(build_id + "\x01").value());
+    EXPECT_FALSE(store_->has_image(build_id.substr(1)).value());
     auto empty = store_->image("\x01");
     ASSERT_TRUE(empty.ok() && empty->has_value());
     EXPECT_EQ((*empty)->bytes, "");

@@ -72,6 +72,9 @@ public:
     [[nodiscard]] Result<std::optional<ImageContent>> image(std::string_view build_id) const override {
         return store_.image(build_id);
     }
+    [[nodiscard]] Result<bool> has_image(std::string_view build_id) const override {
+        return store_.has_image(build_id);
+    }
 
 private:
     const StoreReader& store_;

@@ -80,6 +80,7 @@ public:
     Result<std::optional<ImageContent>> image(std::string_view build_id) const override {
         return store_.image(build_id);
     }
+    Result<bool> has_image(std::string_view build_id) const override { return store_.has_image(build_id); }
     Result<Done> define(const Partition& partition, const SessionRecord& session) override {
         return store_.define(partition, session);
     }
