@@ -151,8 +151,6 @@ private:
     std::unique_ptr<Command> command_;
     std::unique_ptr<PerfSource> source_;
     std::vector<std::byte> hello_;
-    std::string kernel_symbols_;  // compressed
-    std::vector<ImageSupply> images_;
     SymbolKeeper symbols_;
     std::shared_ptr<ConfinedReader> image_reader_;  // null: files are read in this process
     std::unique_ptr<DiskSpool> disk_spool_;         // null: batches wait in memory
@@ -253,25 +251,13 @@ Result<Done> LinuxCollector::open_source() {
 }
 
 Result<Done> LinuxCollector::open_wire() {
-    const KernelImages& kernel = source_->kernel();
-    if (kernel.kernel_content().size_bytes > 0) {
-        kernel_symbols_ = kernel.symbols().empty() ? "" : packed_symbols(kernel.symbols());
-    }
-    kernel.each_module_symbols([&](const ImageContentId& content, const std::string& symbols) {
-        symbols_.add_module(content, packed_symbols(symbols));
-    });
-    auto hello = PERFLEET_TRY(describe_session(session_, options_, *source_, kernel_symbols_.size()));
-    hello_ = std::move(hello);
-    if (!kernel_symbols_.empty()) {
-        images_.push_back({kernel.kernel_content().view(),
-                           static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols),
-                           std::as_bytes(std::span{kernel_symbols_})});
-    }
+    source_->kernel().each_content(
+        [this](const ImageContentId& content, std::string module) { symbols_.add_kernel(content, std::move(module)); });
+    hello_ = PERFLEET_TRY(describe_session(session_, options_, *source_));
     WireThread::Options options;
     options.delivery.session = session_.session;
     options.delivery.hello = hello_;
     options.delivery.spool = spool_memory_.span();
-    options.delivery.images = images_;
     options.delivery.late_images = &symbols_;
     options.delivery.images_wait_ns = nanoseconds(options_.exit_wait_s) / 2;
     if (!options_.is_symbol_rate_limited) {
@@ -308,6 +294,9 @@ Result<CollectorSummary> LinuxCollector::run() {
     }
     wire_->start();
     symbols_.start();
+    if (!options_.output_file.empty()) {
+        symbols_.raise_priority();  // no gateway has any of them: all are read, and the file is complete with the last
+    }
     if (disk_spool_ != nullptr) {
         disk_spool_->start();
     }

@@ -80,7 +80,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 }  // namespace
 
 Result<std::vector<std::byte>> describe_session(const SessionDescription& session, const CollectorOptions& options,
-                                                const PerfSource& source, std::size_t kernel_symbols_size_bytes) {
+                                                const PerfSource& source) {
     HelloDescription hello;
     hello.session = session.session;
     hello.target = session.target;
@@ -151,13 +151,6 @@ Result<std::vector<std::byte>> describe_session(const SessionDescription& sessio
     }
     hello.host.tracing_header_page = bytes_of(header_page);
     hello.host.tracing_header_event = bytes_of(header_event);
-
-    std::vector<ImageOfferDescription> offers;
-    if (kernel_symbols_size_bytes > 0) {
-        offers.push_back(
-            {source.kernel().kernel_content().view(), protocol::ImageType::kKernelSymbols, kernel_symbols_size_bytes});
-    }
-    hello.image_offers = offers;
 
     std::vector<std::byte> message(hello_size_bytes_max(hello));
     const auto size = write_hello(hello, message);

@@ -20,10 +20,10 @@ struct SessionDescription {
     ClockPoint start_point;
 };
 
-// The complete Hello message. `kernel_symbols_size_bytes`: size of offered kernel symbols, 0: none. Errors: kTooLarge
-// (labels, command line or formats above their limits, which the message names).
+// The complete Hello message. Errors: kTooLarge (labels, command line or formats above their limits, which the message
+// names).
 [[nodiscard]] Result<std::vector<std::byte>> describe_session(const SessionDescription& session,
-                                                              const CollectorOptions& options, const PerfSource& source,
-                                                              std::size_t kernel_symbols_size_bytes);
+                                                              const CollectorOptions& options,
+                                                              const PerfSource& source);
 
 }  // namespace perfleet

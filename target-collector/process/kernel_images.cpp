@@ -1,6 +1,7 @@
 #include "target-collector/process/kernel_images.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <span>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kKallsymsSizeBytesMax = 256U << 20U;
 constexpr std::size_t kModulesSizeBytesMax = 4U << 20U;
+constexpr std::array<std::string_view, 4> kScheduler{"__schedule", "schedule", "schedule_idle", "preempt_schedule_irq"};
 
 bool is_code(char type) { return type == 't' || type == 'T' || type == 'w' || type == 'W'; }
 
@@ -90,32 +92,50 @@ std::optional<KernelSymbol> parse_kallsyms_line(std::string_view line) {
     return symbol;
 }
 
+void KernelLayoutReader::take(std::string_view line) {
+    // Few lines are parsed: this reads more than 100,000 of them whenever a collector starts.
+    const bool is_of_use = is_in_scheduler_ || line.ends_with("text") || line.ends_with("[bpf]") ||
+                           std::ranges::any_of(kScheduler, [&](std::string_view name) { return line.ends_with(name); });
+    const auto symbol = is_of_use ? parse_kallsyms_line(line) : std::nullopt;
+    if (!symbol || symbol->address == 0) {
+        return;
+    }
+    if (is_in_scheduler_ && symbol->address > layout_.scheduler.back().start) {
+        layout_.scheduler.back().end = symbol->address;
+        is_in_scheduler_ = false;
+    }
+    if (symbol->module == "bpf" && is_code(symbol->type) && layout_.functions.size() < KernelLayout::kFunctionsMax) {
+        layout_.functions.push_back(kernel_function(symbol->name, symbol->address, kKernelFunctionSizeBytesMax));
+    }
+    if (!symbol->module.empty()) {
+        return;
+    }
+    if (symbol->name == "_stext") {
+        layout_.start = symbol->address;
+    } else if (symbol->name == "_etext") {
+        end_ = symbol->address;
+    } else if (!is_in_scheduler_ && std::ranges::find(kScheduler, symbol->name) != kScheduler.end()) {
+        layout_.scheduler.push_back({symbol->address, symbol->address});
+        is_in_scheduler_ = true;
+    }
+}
+
+KernelLayout KernelLayoutReader::finish() {
+    layout_.size = layout_.start != 0 && end_ > layout_.start ? end_ - layout_.start : 0;
+    std::vector<Image>& functions = layout_.functions;
+    std::ranges::stable_sort(functions, {}, &Image::address);
+    for (std::size_t i = 0; i + 1 < functions.size(); ++i) {
+        functions[i].size = std::min(functions[i].size, functions[i + 1].address - functions[i].address);
+    }
+    return std::move(layout_);
+}
+
 KernelLayout read_kernel_layout(std::string_view kallsyms) {
-    KernelLayout layout;
-    std::vector<KernelSymbol> symbols;
-    std::uint64_t end = 0;
+    KernelLayoutReader reader;
     while (!kallsyms.empty()) {
-        const auto symbol = parse_kallsyms_line(take_part(kallsyms, '\n'));
-        if (!symbol) {
-            continue;
-        }
-        if (symbol->module.empty() && symbol->name == "_stext") {
-            layout.start = symbol->address;
-        }
-        if (symbol->module.empty() && symbol->name == "_etext") {
-            end = symbol->address;
-        }
-        if (symbol->module.empty() && is_code(symbol->type)) {
-            symbols.push_back(*symbol);
-        }
+        reader.take(take_part(kallsyms, '\n'));
     }
-    if (layout.start == 0) {
-        return layout;
-    }
-    layout.size = end > layout.start ? end - layout.start : 0;
-    std::erase_if(symbols, [&](const KernelSymbol& symbol) { return symbol.address < layout.start; });
-    layout.symbols = text_of(std::move(symbols), layout.start);
-    return layout;
+    return reader.finish();
 }
 
 std::vector<KernelModule> read_kernel_modules(std::string_view modules) {
@@ -141,7 +161,7 @@ std::vector<KernelModule> read_kernel_modules(std::string_view modules) {
     return found;
 }
 
-std::map<std::string, std::string> read_module_symbols(std::string_view kallsyms,
+std::map<std::string, std::string> read_kernel_symbols(std::string_view kallsyms,
                                                        const std::vector<KernelModule>& modules) {
     std::map<std::string_view, std::pair<const KernelModule*, std::vector<KernelSymbol>>> found;
     for (const KernelModule& module : modules) {
@@ -170,44 +190,34 @@ Image kernel_function(std::string_view name, std::uint64_t address, std::uint64_
             {}};
 }
 
-std::vector<Image> read_kernel_functions(std::string_view kallsyms) {
-    std::vector<Image> functions;
-    while (!kallsyms.empty() && functions.size() < KernelImages::kFunctionsMax) {
-        const auto symbol = parse_kallsyms_line(take_part(kallsyms, '\n'));
-        if (symbol && symbol->module == "bpf" && is_code(symbol->type) && symbol->address != 0) {
-            functions.push_back(kernel_function(symbol->name, symbol->address, kKernelFunctionSizeBytesMax));
-        }
+std::map<std::string, std::string> read_kernel_symbols() {
+    const std::string kallsyms = text_of("/proc/kallsyms", kKallsymsSizeBytesMax);
+    auto modules = read_kernel_modules(text_of("/proc/modules", kModulesSizeBytesMax));
+    if (const KernelLayout layout = read_kernel_layout(kallsyms); layout.start != 0) {
+        modules.push_back({{}, layout.start, ~0ULL - layout.start});
     }
-    std::stable_sort(functions.begin(), functions.end(),
-                     [](const Image& a, const Image& b) { return a.address < b.address; });
-    for (std::size_t i = 0; i + 1 < functions.size(); ++i) {
-        functions[i].size = std::min(functions[i].size, functions[i + 1].address - functions[i].address);
-    }
-    return functions;
+    return read_kernel_symbols(kallsyms, modules);
 }
 
 ImageContentId KernelImages::own_content() { return content_of_notes("/sys/kernel/notes"); }
 
 KernelImages KernelImages::read() {
     KernelImages images;
-    const std::string kallsyms = text_of("/proc/kallsyms", kKallsymsSizeBytesMax);
-    KernelLayout layout = read_kernel_layout(kallsyms);
+    KernelLayoutReader reader;
+    (void)visit_lines("/proc/kallsyms", [&](std::string_view line) { reader.take(line); });
+    KernelLayout layout = reader.finish();
     images.kernel_content_ = own_content();
     images.kernel_.address = layout.start;
     images.kernel_.size = layout.size;
     images.kernel_.content = images.kernel_content_;
-    images.symbols_ = std::move(layout.symbols);
-    const auto modules = read_kernel_modules(text_of("/proc/modules", kModulesSizeBytesMax));
-    auto symbols = read_module_symbols(kallsyms, modules);
-    for (const KernelModule& module : modules) {
+    images.scheduler_ = std::move(layout.scheduler);
+    for (const KernelModule& module : read_kernel_modules(text_of("/proc/modules", kModulesSizeBytesMax))) {
         images.modules_.push_back(
             {{"[" + module.name + "]", image_flags::kKernel | image_flags::kKernelModule, module.start, module.size,
-              content_of_notes("/sys/module/" + module.name + "/notes/.note.gnu.build-id")},
-             0,
-             std::move(symbols[module.name])});
+              content_of_notes("/sys/module/" + module.name + "/notes/.note.gnu.build-id")}});
     }
-    for (Image& function : read_kernel_functions(kallsyms)) {
-        images.modules_.push_back({std::move(function), 0, {}});
+    for (Image& function : layout.functions) {
+        images.modules_.push_back({std::move(function)});
     }
     std::sort(images.modules_.begin(), images.modules_.end(),
               [](const Module& a, const Module& b) { return a.image.address < b.image.address; });
@@ -221,7 +231,7 @@ KernelImages KernelImages::of(Image kernel, std::vector<Image> modules) {
     images.kernel_ = std::move(kernel);
     std::sort(modules.begin(), modules.end(), [](const Image& a, const Image& b) { return a.address < b.address; });
     for (Image& module : modules) {
-        images.modules_.push_back({std::move(module), 0, {}});
+        images.modules_.push_back({std::move(module)});
     }
     return images;
 }
@@ -231,14 +241,14 @@ void KernelImages::put_function(Image function, ImageTable& table) {
     const auto count = std::count_if(modules_.begin(), modules_.end(), [](const Module& module) {
         return (module.image.flags & image_flags::kAnonymous) != 0;
     });
-    if (function.size == 0 || static_cast<std::size_t>(count) >= kFunctionsMax) {
+    if (function.size == 0 || static_cast<std::size_t>(count) >= KernelLayout::kFunctionsMax) {
         return;
     }
     const auto behind = std::partition_point(modules_.begin(), modules_.end(), [&](const Module& module) {
         return module.image.address <= function.address;
     });
     const ImageIndex index = table.intern(function).value_or(kernel_index_);
-    modules_.insert(behind, {std::move(function), index, {}});
+    modules_.insert(behind, {std::move(function), index});
 }
 
 void KernelImages::remove_function(std::uint64_t address) {

@@ -24,37 +24,55 @@ struct KernelSymbol {
 // One line of /proc/kallsyms; empty if it is malformed. Borrows `line`.
 [[nodiscard]] std::optional<KernelSymbol> parse_kallsyms_line(std::string_view line);
 
-// The kernel's own text and symbols in /proc/kallsyms, without modules and runtime code (BPF programs), whose addresses
-// differ after each boot.
+// Functions that were made at run time, which kallsyms lists behind those of modules: BPF programs, images of their
+// own. Their sizes aren't known: each reaches to the next one, at most kKernelFunctionSizeBytesMax.
+inline constexpr std::uint64_t kKernelFunctionSizeBytesMax = 64U << 10U;
+[[nodiscard]] Image kernel_function(std::string_view name, std::uint64_t address, std::uint64_t size_bytes);
+
+// Where the kernel's code lies.
 struct KernelLayout {
-    std::uint64_t start = 0;  // _stext; 0: hidden (kptr_restrict)
-    std::uint64_t size = 0;   // to _etext
-    std::string symbols;      // in the form of schemas/wire/README.md; empty when hidden
+    static constexpr std::size_t kFunctionsMax = 4'096;
+
+    struct Range {
+        std::uint64_t start = 0;
+        std::uint64_t end = 0;
+    };
+    std::uint64_t start = 0;       // _stext; 0: hidden (kptr_restrict)
+    std::uint64_t size = 0;        // to _etext
+    std::vector<Range> scheduler;  // functions by which a thread leaves the CPU
+    std::vector<Image> functions;  // that were made at run time, ascending, at most kFunctionsMax
+};
+
+// Makes it of the lines of /proc/kallsyms, in their order.
+class KernelLayoutReader {
+public:
+    void take(std::string_view line);
+    [[nodiscard]] KernelLayout finish();
+
+private:
+    KernelLayout layout_;
+    std::uint64_t end_ = 0;
+    bool is_in_scheduler_ = false;  // the next symbol ends its last function
 };
 [[nodiscard]] KernelLayout read_kernel_layout(std::string_view kallsyms);
 
 struct KernelModule {
-    std::string name;
+    std::string name;  // empty: the kernel itself
     std::uint64_t start = 0;
     std::uint64_t size = 0;
 };
 // From the text of /proc/modules, ascending by start; omits modules with hidden addresses.
 [[nodiscard]] std::vector<KernelModule> read_kernel_modules(std::string_view modules);
 
-// The symbols of each module by name, in the same form; offsets are relative to the module's start.
-[[nodiscard]] std::map<std::string, std::string> read_module_symbols(std::string_view kallsyms,
+// Symbols of code by the module's name, in the form of schemas/wire/README.md; offsets are relative to its start.
+[[nodiscard]] std::map<std::string, std::string> read_kernel_symbols(std::string_view kallsyms,
                                                                      const std::vector<KernelModule>& modules);
-
-// Functions that were made at run time, which kallsyms lists behind those of modules: BPF programs, images of their
-// own. Their sizes aren't known: each reaches to the next one, at most kKernelFunctionSizeBytesMax.
-inline constexpr std::uint64_t kKernelFunctionSizeBytesMax = 64U << 10U;
-[[nodiscard]] std::vector<Image> read_kernel_functions(std::string_view kallsyms);
-[[nodiscard]] Image kernel_function(std::string_view name, std::uint64_t address, std::uint64_t size_bytes);
+// Those of the running kernel and its modules; none where they are hidden.
+[[nodiscard]] std::map<std::string, std::string> read_kernel_symbols();
 
 // Attributes kernel addresses to images.
 class KernelImages {
 public:
-    static constexpr std::size_t kFunctionsMax = 4'096;  // those that come later have no names
     // A kernel of which nothing is known. read() uses /proc/kallsyms, /proc/modules, /sys/kernel/notes and
     // /sys/module/*/notes.
     KernelImages() = default;
@@ -66,21 +84,25 @@ public:
     static KernelImages of(Image kernel, std::vector<Image> modules);
 
     [[nodiscard]] const ImageContentId& kernel_content() const { return kernel_content_; }
-    [[nodiscard]] const std::string& symbols() const { return symbols_; }
-    // Visits each module that has a build-id and symbols.
+    // Visits the kernel and each module with the name by which read_kernel_symbols() has its symbols, if their
+    // addresses and build-ids are known.
     template <class Visitor>
-    void each_module_symbols(Visitor visitor) const {
+    void each_content(Visitor visitor) const {
+        if (!addresses_hidden() && kernel_content_.size_bytes > 0) {
+            visitor(kernel_content_, std::string{});
+        }
         for (const Module& module : modules_) {
-            if (!module.symbols.empty() && module.image.content.size_bytes > 0) {
-                visitor(module.image.content, module.symbols);
+            if (module.image.content.size_bytes > 0) {
+                visitor(module.image.content, module.image.name.substr(1, module.image.name.size() - 2));
             }
         }
     }
+    [[nodiscard]] const std::vector<KernelLayout::Range>& scheduler() const { return scheduler_; }
     // The kernel's text: start, and size if known.
     [[nodiscard]] const Image& kernel() const { return kernel_; }
     [[nodiscard]] bool addresses_hidden() const { return kernel_.address == 0; }
 
-    // A function that was made or removed while the kernel runs.
+    // A function that was made or removed while the kernel runs. One above KernelLayout::kFunctionsMax has no name.
     void put_function(Image function, ImageTable& table);
     void remove_function(std::uint64_t address);
 
@@ -107,14 +129,13 @@ private:
     struct Module {
         Image image;
         ImageIndex index = 0;
-        std::string symbols;
     };
     Image kernel_{"[kernel.kallsyms]", image_flags::kKernel, 0, 0, {}};
     std::uint64_t kernel_size_bytes_max_ = ~0ULL;  // addresses beyond it aren't the kernel's
     ImageIndex kernel_index_ = 0;
     ImageContentId kernel_content_;
     std::vector<Module> modules_;
-    std::string symbols_;
+    std::vector<KernelLayout::Range> scheduler_;
 };
 
 }  // namespace perfleet

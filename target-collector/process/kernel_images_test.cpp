@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <map>
+#include <string>
 
 namespace perfleet {
 namespace {
@@ -32,7 +34,7 @@ TEST(KernelLayout, SymbolsCountFromTheTextsStartAscending) {
     const KernelLayout layout = read_kernel_layout(kKallsyms);
     EXPECT_EQ(layout.start, 0xffffffff81000000U);
     EXPECT_EQ(layout.size, 0x1000000U);
-    EXPECT_EQ(layout.symbols,
+    EXPECT_EQ(read_kernel_symbols(kKallsyms, {{{}, layout.start, ~0ULL - layout.start}})[{}],
               "0 T _stext\n"
               "100 T first\n"
               "200 t second\n"
@@ -41,7 +43,7 @@ TEST(KernelLayout, SymbolsCountFromTheTextsStartAscending) {
 
 TEST(KernelLayout, SymbolsOfModulesCountFromTheirStart) {
     const auto symbols =
-        read_module_symbols(std::string{kKallsyms} +
+        read_kernel_symbols(std::string{kKallsyms} +
                                 "ffffffffc0200010 T begin\t[some_module]\nffffffffc0301000 t program\t[bpf]\n"
                                 "ffffffffc0203000 t elsewhere\t[some_module]\nffffffffc0201000 t unloaded\t[gone]\n",
                             {{"some_module", 0xffffffffc0200000, 0x3000}, {"silent", 0xffffffffc0400000, 0x1000}});
@@ -49,10 +51,27 @@ TEST(KernelLayout, SymbolsOfModulesCountFromTheirStart) {
               (std::map<std::string, std::string>{{"silent", ""}, {"some_module", "10 T begin\n1000 t in_module\n"}}));
 }
 
-TEST(KernelLayout, HiddenAddressesGiveNoSymbols) {
-    const KernelLayout layout = read_kernel_layout("0000000000000000 T _stext\n0000000000000000 T _etext\n");
+TEST(KernelLayout, HiddenAddressesAreNotKnown) {
+    const KernelLayout layout =
+        read_kernel_layout("0000000000000000 T _stext\n0000000000000000 T schedule\n0000000000000000 T _etext\n");
     EXPECT_EQ(layout.start, 0U);
-    EXPECT_TRUE(layout.symbols.empty());
+    EXPECT_EQ(layout.size, 0U);
+    EXPECT_TRUE(layout.scheduler.empty());
+}
+
+TEST(KernelLayout, FunctionsOfTheSchedulerReachToTheNextSymbol) {
+    const KernelLayout layout = read_kernel_layout(
+        "ffffffff81000000 T _stext\n"
+        "ffffffff81000100 t __schedule\n"
+        "ffffffff81000100 t an_alias\n"
+        "ffffffff81000180 t io_schedule\n"
+        "ffffffff81000200 T schedule\n"
+        "ffffffff81000240 d data\n"
+        "ffffffff82000000 T _etext\n");
+    ASSERT_EQ(layout.scheduler.size(), 2U);
+    EXPECT_EQ(layout.scheduler[0].start, 0xffffffff81000100U);
+    EXPECT_EQ(layout.scheduler[0].end, 0xffffffff81000180U);
+    EXPECT_EQ(layout.scheduler[1].end, 0xffffffff81000240U);
 }
 
 TEST(KernelModules, AreReadAscendingAndOnlyWhenTheirPlaceIsKnown) {
@@ -85,7 +104,10 @@ TEST(KernelImages, KnowsTheRunningKernel) {
         GTEST_SKIP() << "kernel.kptr_restrict hides the kernel's addresses from this user";
     }
     EXPECT_GT(kernel.kernel_content().size_bytes, 0);
-    EXPECT_NE(kernel.symbols().find(" T _stext\n"), std::string::npos);
+    EXPECT_NE(read_kernel_symbols()[{}].find(" T _stext\n"), std::string::npos);
+    std::map<std::string, int> contents;
+    kernel.each_content([&](const ImageContentId&, const std::string& name) { ++contents[name]; });
+    EXPECT_EQ(contents[{}], 1);
     const Image& image = table.at(0);
     EXPECT_EQ(image.name, "[kernel.kallsyms]");
     const auto place = kernel.find(image.address + 0x123);
@@ -96,10 +118,12 @@ TEST(KernelImages, KnowsTheRunningKernel) {
 }
 
 TEST(KernelFunctions, ReachToTheNextOneOrALimit) {
-    const std::vector<Image> functions = read_kernel_functions(
-        "ffffffffc0002000 t bpf_prog_second\t[bpf]\nffffffffc0001f00 t bpf_prog_first\t[bpf]\n"
-        "ffffffffc0009000 t of_a_module\t[ext4]\n0000000000000000 t bpf_prog_hidden\t[bpf]\n"
-        "ffffffffc0001f80 d data\t[bpf]\n");
+    const std::vector<Image> functions =
+        read_kernel_layout(
+            "ffffffffc0002000 t bpf_prog_second\t[bpf]\nffffffffc0001f00 t bpf_prog_first\t[bpf]\n"
+            "ffffffffc0009000 t of_a_module\t[ext4]\n0000000000000000 t bpf_prog_hidden\t[bpf]\n"
+            "ffffffffc0001f80 d data\t[bpf]\n")
+            .functions;
     ASSERT_EQ(functions.size(), 2U);
     EXPECT_EQ(functions[0].name, "bpf_prog_first");
     EXPECT_EQ(functions[0].size, 0x100U);
@@ -127,11 +151,11 @@ TEST(KernelFunctions, AreThereBetweenTheirRecords) {
     EXPECT_EQ(name_at(kStart + 0x10), "");
     kernel.remove_function(kStart);
     EXPECT_EQ(name_at(kStart), "");
-    for (std::uint64_t i = 0; i < KernelImages::kFunctionsMax + 10; ++i) {
+    for (std::uint64_t i = 0; i < KernelLayout::kFunctionsMax + 10; ++i) {
         kernel.put_function(kernel_function("one of many", kStart + 0x1000 + i * 0x10, 0x10), table);
     }
     EXPECT_EQ(name_at(kStart + 0x1000), "one of many+0");
-    EXPECT_EQ(name_at(kStart + 0x1000 + (KernelImages::kFunctionsMax + 5) * 0x10), "");
+    EXPECT_EQ(name_at(kStart + 0x1000 + (KernelLayout::kFunctionsMax + 5) * 0x10), "");
 }
 
 TEST(StackResolver, KeepsFramesOutsideAnyMappingOfAnotherMachineByTheirAddress) {

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -28,6 +30,35 @@ Result<std::string> read_small_file(const std::string& path, std::size_t size_by
                                                " bytes that are read of such a file"};
     }
     return std::move(*text);
+}
+
+Result<Done> visit_lines(const std::string& path, const std::function<void(std::string_view)>& visitor) {
+    const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
+    if (!file) {
+        return error_from_errno(errno, "can't open '" + path + "'");
+    }
+    const auto buffer = std::make_unique_for_overwrite<char[]>(kVisitedLineSizeBytesMax);
+    std::size_t kept = 0;  // of a line whose end wasn't read yet
+    for (bool is_at_end = false; !is_at_end;) {
+        const std::span room{buffer.get() + kept, kVisitedLineSizeBytesMax - kept};
+        const std::size_t got = read_all(file.get(), std::as_writable_bytes(room));
+        if (got < room.size() && errno != 0) {
+            return error_from_errno(errno, "can't read '" + path + "'");
+        }
+        is_at_end = got < room.size();
+        std::string_view rest{buffer.get(), kept + got};
+        for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+            visitor(rest.substr(0, end));
+            rest.remove_prefix(end + 1);
+        }
+        if (!rest.empty() && (is_at_end || rest.size() == kVisitedLineSizeBytesMax)) {
+            visitor(rest);
+            rest = {};
+        }
+        kept = rest.size();
+        std::copy(rest.begin(), rest.end(), buffer.get());
+    }
+    return Done{};
 }
 
 FileDescriptor open_regular_file(const std::string& path, struct stat& status) {

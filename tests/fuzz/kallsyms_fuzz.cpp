@@ -13,10 +13,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     FuzzInput input{data, size_bytes};
     const std::string_view text = input.rest_text();
     const KernelLayout layout = read_kernel_layout(text);
-    PERFLEET_ASSERT(layout.symbols.size() <= text.size() + 1);
-    if (!layout.symbols.empty()) {
+    const std::string of_kernel = read_kernel_symbols(text, {{{}, layout.start, ~0ULL - layout.start}})[{}];
+    PERFLEET_ASSERT(of_kernel.size() <= text.size() + 1);
+    if (!of_kernel.empty()) {
         std::uint64_t bad_lines = 0;
-        const auto symbols = symbols_of_kernel(layout.symbols, bad_lines);
+        const auto symbols = symbols_of_kernel(of_kernel, bad_lines);
         PERFLEET_ASSERT(symbols.ok() && bad_lines == 0);
     }
     const auto modules = read_kernel_modules(text);

@@ -15,6 +15,7 @@
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/host/packed_symbols.h"
 #include "target-collector/process/elf_note.h"
+#include "target-collector/process/kernel_images.h"
 #include "target-collector/source/linux/image/debug_file.h"
 
 namespace perfleet {
@@ -86,10 +87,9 @@ pid_t SymbolKeeper::extract_in(std::string program, bool at_once) {
     return reader_->pid();
 }
 
-void SymbolKeeper::add_module(const ImageContentId& content, std::string packed) {
-    waiting_size_bytes_ += packed.size();
+void SymbolKeeper::add_kernel(const ImageContentId& content, std::string module) {
     waiting_.push_back(std::make_unique<File>(
-        File{FileDescriptor{}, content, 0, {}, protocol::ImageType::kKernelSymbols, State::kRead, std::move(packed)}));
+        File{FileDescriptor{}, content, 0, std::move(module), protocol::ImageType::kKernelSymbols}));
 }
 
 void SymbolKeeper::start() {
@@ -175,7 +175,7 @@ void SymbolKeeper::run() {
 // Call with mutex_ locked, as next_to_read().
 std::size_t SymbolKeeper::open_count() const {
     return static_cast<std::size_t>(
-        std::ranges::count_if(waiting_, [](const auto& file) { return file->state != State::kRead; }));
+        std::ranges::count_if(waiting_, [](const auto& file) { return file->fd && file->state != State::kRead; }));
 }
 
 SymbolKeeper::File* SymbolKeeper::next_to_read() {
@@ -187,7 +187,8 @@ SymbolKeeper::File* SymbolKeeper::next_to_read() {
     if (open_count() <= kFilesOfferedLater || waiting_size_bytes_ >= kWaitingSizeBytesMax) {
         return nullptr;
     }
-    const auto open = std::ranges::find_if(waiting_, [](const auto& file) { return file->state == State::kOpen; });
+    const auto open =
+        std::ranges::find_if(waiting_, [](const auto& file) { return file->fd && file->state == State::kOpen; });
     return open != waiting_.end() ? open->get() : nullptr;
 }
 
@@ -196,8 +197,12 @@ void SymbolKeeper::read(File& file, std::unique_lock<std::mutex>& lock) {
     file.state = State::kReading;
     const bool is_one_too_many = session_size_bytes_ >= kSessionSizeBytesMax;
     lock.unlock();
-    ReadSymbols found =
-        is_one_too_many ? ReadSymbols{} : read_symbols(file.fd.get(), file.content, file.pid, file.path, reader_.get());
+    ReadSymbols found;
+    if (file.type == protocol::ImageType::kKernelSymbols) {
+        found.bytes = packed_kernel_symbols(file.path);
+    } else if (!is_one_too_many) {
+        found = read_symbols(file.fd.get(), file.content, file.pid, file.path, reader_.get());
+    }
     file.fd.reset();
     lock.lock();
     ++read_count_;
@@ -212,6 +217,15 @@ void SymbolKeeper::read(File& file, std::unique_lock<std::mutex>& lock) {
     waiting_size_bytes_ += found.bytes.size();
     file.bytes = std::move(found.bytes);
     file.state = State::kRead;
+}
+
+// Most gateways have them already, or want all of them.
+std::string SymbolKeeper::packed_kernel_symbols(const std::string& module) {
+    if (kernel_symbols_.empty()) {
+        kernel_symbols_ = read_kernel_symbols();
+    }
+    const std::string symbols = std::exchange(kernel_symbols_[module], {});
+    return symbols.empty() ? std::string{} : packed_symbols(symbols);
 }
 
 static_assert(SymbolKeeper::kFilesOfferedMax <= hello_limits::kImageOffersMax);

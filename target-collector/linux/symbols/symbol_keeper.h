@@ -1,6 +1,6 @@
-// Offers symbols of kernel modules and of sampled files to the gateway, and reads those that it requests: a thread of
-// low priority has them extracted and compressed. A file is held open until the gateway has decided about it, so that
-// it may be removed meanwhile.
+// Offers symbols of the kernel, its modules and sampled files to the gateway, and reads those that it requests: a
+// thread of low priority has them extracted and compressed. A file is held open until the gateway has decided about it,
+// so that it may be removed meanwhile.
 //
 // note() is for the source's thread; next() and content() for the delivery's (LateImages). Each content is offered once
 // a session. If many files wait (the gateway is unreachable), they are read at once and their bytes are kept.
@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -53,11 +54,11 @@ public:
     // Files are read by a process that runs `program` (confined_reader.h), started with the first file or `at_once`.
     // Returns its process id, if it runs. Without this call they are read in this process. To be called before start().
     pid_t extract_in(std::string program, bool at_once);
-    // Adds packed symbols of a kernel module; to be called before start().
-    void add_module(const ImageContentId& content, std::string packed);
+    // Adds the running kernel, or a module of it, by its name in read_kernel_symbols(); to be called before start().
+    void add_kernel(const ImageContentId& content, std::string module);
     void start();
     void note(const MappedFile& file, const ImageContentId& content);
-    // The session ends: remaining files are read at the process's normal priority. Any thread, after start().
+    // From now on files are read at the process's normal priority, as when the session ends. Any thread, after start().
     void raise_priority();
     // To be called after the end of the delivery.
     void finish();
@@ -76,7 +77,7 @@ private:
         FileDescriptor fd;
         ImageContentId content;
         std::uint32_t pid = 0;
-        std::string path;
+        std::string path;  // of kKernelSymbols the module's name
         protocol::ImageType type = protocol::ImageType::kElfSymbols;
         State state = State::kOpen;
         std::string bytes{};  // of kRead; empty: no symbols, or unreadable
@@ -87,6 +88,7 @@ private:
     [[nodiscard]] std::size_t open_count() const;  // of those that wait
     [[nodiscard]] File* next_to_read();
     void read(File& file, std::unique_lock<std::mutex>& lock);
+    [[nodiscard]] std::string packed_kernel_symbols(const std::string& module);
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
@@ -100,7 +102,8 @@ private:
     LeftOut left_out_;
     bool is_finishing_ = false;
     std::unique_ptr<ConfinedReader> reader_;
-    int nice_ = 0;  // of the process
+    std::map<std::string, std::string> kernel_symbols_;  // of the thread; read with the first that is requested
+    int nice_ = 0;                                       // of the process
     std::atomic<bool> is_priority_raised_{false};
     std::atomic<pid_t> thread_id_{0};
     std::uint64_t reader_cpu_ns_ = 0;

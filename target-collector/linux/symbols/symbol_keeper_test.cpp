@@ -51,7 +51,7 @@ TEST(SymbolKeeper, OffersFewFilesAtOnce) {
         ImageContentId id;
         id.size_bytes = 1;
         id.bytes[0] = static_cast<std::byte>(i);
-        keeper.add_module(id, "symbols");
+        keeper.add_kernel(id, "module");
     }
     std::vector<std::size_t> offered;
     while (const std::size_t count = keeper.next().size()) {

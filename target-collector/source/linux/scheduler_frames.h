@@ -15,18 +15,16 @@ namespace perfleet {
 class SchedulerFrames {
 public:
     // Recognises none if the kernel's symbols are hidden.
-    explicit SchedulerFrames(const KernelImages& kernel);
+    explicit SchedulerFrames(const KernelImages& kernel)
+        : functions_{kernel.scheduler()},
+          text_{kernel.kernel().address, kernel.kernel().address + kernel.kernel().size} {}
 
     // Number of leading frames that belong to the scheduler, or to BPF programs that it has called.
     [[nodiscard]] std::size_t count(std::span<const std::uint64_t> addresses) const;
 
 private:
-    struct Function {
-        std::uint64_t start = 0;
-        std::uint64_t end = 0;
-    };
-    std::vector<Function> functions_;
-    Function text_;  // beyond it are BPF programs, trampolines and modules
+    std::vector<KernelLayout::Range> functions_;
+    KernelLayout::Range text_;  // beyond it are BPF programs, trampolines and modules
 };
 
 }  // namespace perfleet

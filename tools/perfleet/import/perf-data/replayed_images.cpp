@@ -258,7 +258,8 @@ void ReplayedImages::find_kernel_symbols(Image& kernel, std::string_view referen
     if (layout.start == 0 || reference == 0 || reference_address == 0) {
         return;
     }
-    packed_kernel_symbols_ = packed_symbols(layout.symbols);
+    packed_kernel_symbols_ =
+        packed_symbols(read_kernel_symbols(kallsyms, {{{}, layout.start, ~0ULL - layout.start}})[{}]);
     const std::uint64_t start = reference_address + (layout.start - reference);
     kernel.size = std::max(layout.size, kernel.address + kernel.size - std::min(start, kernel.address + kernel.size));
     kernel.address = start;
