@@ -220,11 +220,13 @@ Result<int> run_record(RecordOptions& options_of_command) {
             session_hex(summary.session) + where);
         return kExitFailure;
     }
-    const auto store = PERFLEET_TRY(open_store_reader(folder));
-    if (!given_name.empty()) {
-        PERFLEET_TRY(give_name(folder, *store, summary.session, given_name));
+    if (!is_quiet || !given_name.empty() || perf_data != nullptr) {
+        const auto store = PERFLEET_TRY(open_store_reader(folder));
+        if (!given_name.empty()) {
+            PERFLEET_TRY(give_name(folder, *store, summary.session, given_name));
+        }
+        PERFLEET_TRY(show_recorded({*store, summary.session, where}, **line, perf_data.get()));
     }
-    PERFLEET_TRY(show_recorded({*store, summary.session, where}, **line, perf_data.get()));
     return summary.everything_acknowledged ? summary.command_exit_status : kExitFailure;
 }
 
