@@ -223,6 +223,7 @@ Result<Done> LinuxCollector::open_source() {
     SourceChoice choice = PERFLEET_TRY(choose_source(options_, session_.session));
     PerfSourceOptions& source = choice.options;
     image_reader_ = std::move(choice.confined_reader);
+    symbols_.keep_in(std::move(choice.cache));
     if (options_.keeps_symbols && !options_.reader_program.empty()) {
         source.helper_pid =
             static_cast<std::uint32_t>(symbols_.extract_in(options_.reader_program, source.events.all_cpus));
@@ -260,7 +261,7 @@ Result<Done> LinuxCollector::open_wire() {
     options.delivery.spool = spool_memory_.span();
     options.delivery.late_images = &symbols_;
     options.delivery.images_wait_ns = nanoseconds(options_.exit_wait_s) / 2;
-    if (!options_.is_symbol_rate_limited) {
+    if (!options_.is_symbol_rate_limited || !options_.output_file.empty()) {
         options.delivery.image_bytes_per_second = 0;
     }
     if (disk_spool_ != nullptr) {
@@ -293,7 +294,7 @@ Result<CollectorSummary> LinuxCollector::run() {
         return error_from_errno(errno, "can't wait for the end of the collection");
     }
     wire_->start();
-    symbols_.start();
+    symbols_.start([this] { wire_->wake(); });
     if (!options_.output_file.empty()) {
         symbols_.raise_priority();  // no gateway has any of them: all are read, and the file is complete with the last
     }

@@ -60,10 +60,10 @@ struct CollectorOptions : GatewayChoice {
     std::vector<std::pair<std::string, std::string>> labels;
     std::string target_name;  // default: the key's name, or the host's without a key
     bool include_self = false;
-    bool keeps_symbols = true;           // offers the symbol tables of sampled files to the gateway
-    std::string reader_program;          // reads files in its own processes (confined_reader.h); empty: read here
-    std::string unwind_cache_folder;     // keeps unwind tables for later sessions; empty: none
-    bool is_symbol_rate_limited = true;  // by DeliveryCore::kImageBytesPerSecond
+    bool keeps_symbols = true;                // offers the symbol tables of sampled files to the gateway
+    std::string reader_program;               // reads files in its own processes (confined_reader.h); empty: read here
+    std::optional<std::string> cache_folder;  // keeps unwind tables and symbols; "none"; default: the user's
+    bool is_symbol_rate_limited = true;       // by DeliveryCore::kImageBytesPerSecond
     bool all_user = false;
     bool all_kernel = false;
     bool is_inherited = true;              // by threads and processes that start later

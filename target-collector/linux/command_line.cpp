@@ -390,9 +390,9 @@ void add_common_options(CLI::App& app, CommandLine& line) {
          {"!--no-keep-symbols", options.keeps_symbols,
           "Don't keep the symbol tables of sampled files in the store: a file that is rebuilt or removed loses its "
           "names"},
-         {"--unwind-cache DIR", options.unwind_cache_folder,
-          "Folder where tables for unwinding are kept for later sessions, at most 64 MiB; nobody else may write to it. "
-          "Default: they are made anew",
+         {"--cache DIR", options.cache_folder,
+          "Folder where symbols and tables for unwinding are kept for later sessions, at most 256 MiB; nobody else may "
+          "write to it. none: they are made anew. Default: $XDG_CACHE_HOME/perfleet, or ~/.cache/perfleet",
           is_not_empty}});
     add_perf_record_options(app);
     add_options(app, {{"command COMMAND", options.command,

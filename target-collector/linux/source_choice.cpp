@@ -7,7 +7,7 @@
 
 #include "target-collector/linux/command.h"
 #include "target-collector/linux/probe_events.h"
-#include "target-collector/linux/symbols/unwind_cache.h"
+#include "target-collector/linux/symbols/cached_reader.h"
 #include "target-collector/process/proc_reader.h"
 #include "target-collector/source/linux/event/call_chain_choice.h"
 #include "target-collector/source/linux/event/event_parser.h"
@@ -26,12 +26,17 @@ Result<Done> choose_image_reader(const CollectorOptions& options, SourceChoice& 
         choice.confined_reader = std::make_shared<ConfinedReader>(options.reader_program, true);
         source.image_reader = choice.confined_reader;
     }
-    if (!options.unwind_cache_folder.empty()) {
-        auto cache = UnwindCache::open(options.unwind_cache_folder, source.image_reader);
+    if (!options.cache_folder) {
+        choice.cache = FileCache::open_default();
+    } else if (*options.cache_folder != "none") {
+        auto cache = FileCache::open(*options.cache_folder);
         if (!cache.ok()) {
-            return Error{cache.error().code, "--unwind-cache " + cache.error().message};
+            return Error{cache.error().code, "--cache " + cache.error().message};
         }
-        source.image_reader = std::move(*cache);
+        choice.cache = std::move(*cache);
+    }
+    if (choice.cache != nullptr) {
+        source.image_reader = std::make_shared<CachedReader>(choice.cache, std::move(source.image_reader));
     }
     return Done{};
 }

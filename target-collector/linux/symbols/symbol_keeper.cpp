@@ -23,15 +23,9 @@ namespace {
 
 constexpr int kNiceMore = 10;
 
-struct ReadSymbols {
-    enum class Outcome : std::uint8_t { kRead, kNone, kChanged, kTooLarge };
-    Outcome outcome = Outcome::kNone;
-    std::string bytes;
-};
-
-ReadSymbols read_symbols(int fd, const ImageContentId& expected, std::uint32_t pid, const std::string& path,
-                         ConfinedReader* reader) {
-    using Outcome = ReadSymbols::Outcome;
+SymbolKeeper::ReadSymbols read_symbols(int fd, const ImageContentId& expected, std::uint32_t pid,
+                                       const std::string& path, ConfinedReader* reader) {
+    using Outcome = SymbolKeeper::ReadSymbols::Outcome;
     struct stat before {};
     struct stat after {};
     const bool is_there = ::fstat(fd, &before) == 0;
@@ -92,7 +86,8 @@ void SymbolKeeper::add_kernel(const ImageContentId& content, std::string module)
         File{FileDescriptor{}, content, 0, std::move(module), protocol::ImageType::kKernelSymbols}));
 }
 
-void SymbolKeeper::start() {
+void SymbolKeeper::start(std::function<void()> on_read) {
+    on_read_ = std::move(on_read);
     nice_ = ::getpriority(PRIO_PROCESS, 0);
     thread_ = std::thread([this] { run(); });
 }
@@ -165,6 +160,9 @@ void SymbolKeeper::run() {
             break;
         }
         read(*file, lock);
+        if (on_read_) {
+            on_read_();
+        }
     }
     if (reader_ != nullptr) {
         reader_->end();
@@ -201,7 +199,7 @@ void SymbolKeeper::read(File& file, std::unique_lock<std::mutex>& lock) {
     if (file.type == protocol::ImageType::kKernelSymbols) {
         found.bytes = packed_kernel_symbols(file.path);
     } else if (!is_one_too_many) {
-        found = read_symbols(file.fd.get(), file.content, file.pid, file.path, reader_.get());
+        found = symbols_of(file);
     }
     file.fd.reset();
     lock.lock();
@@ -217,6 +215,23 @@ void SymbolKeeper::read(File& file, std::unique_lock<std::mutex>& lock) {
     waiting_size_bytes_ += found.bytes.size();
     file.bytes = std::move(found.bytes);
     file.state = State::kRead;
+}
+
+SymbolKeeper::ReadSymbols SymbolKeeper::symbols_of(const File& file) const {
+    const std::string name = cache_ != nullptr && !file.content.is_hash
+                                 ? FileCache::name_of(file.fd.get(), FileCache::kSymbols)
+                                 : std::string{};
+    if (!name.empty() && std::ranges::equal(build_id_of_file(file.fd.get()).view(), file.content.view())) {
+        if (auto kept = cache_->read(name, ConfinedReader::kAnswerSizeBytesMax)) {
+            return {ReadSymbols::Outcome::kRead, std::move(*kept)};
+        }
+    }
+    ReadSymbols found = read_symbols(file.fd.get(), file.content, file.pid, file.path, reader_.get());
+    const bool is_whole = found.outcome == ReadSymbols::Outcome::kRead || found.outcome == ReadSymbols::Outcome::kNone;
+    if (!name.empty() && is_whole && FileCache::name_of(file.fd.get(), FileCache::kSymbols) == name) {
+        cache_->keep(name, found.bytes);
+    }
+    return found;
 }
 
 // Most gateways have them already, or want all of them.

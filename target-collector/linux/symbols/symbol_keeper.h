@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,7 @@
 #include "schemas/host/file_descriptor.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/symbols/confined_reader.h"
+#include "target-collector/linux/symbols/file_cache.h"
 #include "target-collector/process/file_contents.h"
 #include "target-collector/wire/delivery.h"
 
@@ -46,6 +48,12 @@ public:
         [[nodiscard]] std::string text() const;  // for a log; empty if there are none
     };
 
+    struct ReadSymbols {
+        enum class Outcome : std::uint8_t { kRead, kNone, kChanged, kTooLarge };
+        Outcome outcome = Outcome::kNone;
+        std::string bytes;  // of kRead
+    };
+
     SymbolKeeper() = default;
     SymbolKeeper(const SymbolKeeper&) = delete;
     SymbolKeeper& operator=(const SymbolKeeper&) = delete;
@@ -54,9 +62,12 @@ public:
     // Files are read by a process that runs `program` (confined_reader.h), started with the first file or `at_once`.
     // Returns its process id, if it runs. Without this call they are read in this process. To be called before start().
     pid_t extract_in(std::string program, bool at_once);
+    // Symbols are kept in the cache, and come from it in later sessions; null: none. To be called before start().
+    void keep_in(std::shared_ptr<FileCache> cache) { cache_ = std::move(cache); }
     // Adds the running kernel, or a module of it, by its name in read_kernel_symbols(); to be called before start().
     void add_kernel(const ImageContentId& content, std::string module);
-    void start();
+    // `on_read`: a requested file was read, so the delivery can go on; called by the keeper's thread until finish().
+    void start(std::function<void()> on_read = {});
     void note(const MappedFile& file, const ImageContentId& content);
     // From now on files are read at the process's normal priority, as when the session ends. Any thread, after start().
     void raise_priority();
@@ -88,6 +99,7 @@ private:
     [[nodiscard]] std::size_t open_count() const;  // of those that wait
     [[nodiscard]] File* next_to_read();
     void read(File& file, std::unique_lock<std::mutex>& lock);
+    [[nodiscard]] ReadSymbols symbols_of(const File& file) const;
     [[nodiscard]] std::string packed_kernel_symbols(const std::string& module);
 
     mutable std::mutex mutex_;
@@ -102,8 +114,10 @@ private:
     LeftOut left_out_;
     bool is_finishing_ = false;
     std::unique_ptr<ConfinedReader> reader_;
+    std::shared_ptr<FileCache> cache_;
     std::map<std::string, std::string> kernel_symbols_;  // of the thread; read with the first that is requested
     int nice_ = 0;                                       // of the process
+    std::function<void()> on_read_;
     std::atomic<bool> is_priority_raised_{false};
     std::atomic<pid_t> thread_id_{0};
     std::uint64_t reader_cpu_ns_ = 0;

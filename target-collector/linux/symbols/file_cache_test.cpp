@@ -1,4 +1,4 @@
-#include "target-collector/linux/symbols/unwind_cache.h"
+#include "target-collector/linux/symbols/file_cache.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "target-collector/linux/symbols/cached_reader.h"
+#include "target-collector/linux/symbols/symbol_keeper.h"
+#include "target-collector/process/elf_note.h"
 #include "target-collector/process/unwind/table_bytes.h"
 
 namespace perfleet {
@@ -36,7 +39,7 @@ private:
     DirectImageReader direct_;
 };
 
-class UnwindCacheTest : public testing::Test {
+class FileCacheTest : public testing::Test {
 protected:
     void SetUp() override { fs::remove_all(folder_); }
     void TearDown() override {
@@ -46,10 +49,11 @@ protected:
 
     // Another cache of the folder each time, as of another session.
     std::string table_of(const std::string& path) {
-        auto cache = UnwindCache::open(folder_, reader_);
+        const auto cache = FileCache::open(folder_);
         EXPECT_TRUE(cache.ok());
+        CachedReader reader{*cache, reader_};
         const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-        const auto table = (*cache)->unwind_table(file.get());
+        const auto table = reader.unwind_table(file.get());
         hits_ += (*cache)->hit_count();
         return table.ok() ? unwind_table_bytes(*table) : "";
     }
@@ -67,7 +71,7 @@ protected:
     std::uint64_t hits_ = 0;
 };
 
-TEST_F(UnwindCacheTest, ATableIsMadeOnce) {
+TEST_F(FileCacheTest, ATableIsMadeOnce) {
     const std::string made = table_of("/usr/bin/python3.11");
     EXPECT_EQ(reader_->count, 1U);
     const std::string kept_table = table_of("/usr/bin/python3.11");
@@ -81,7 +85,7 @@ TEST_F(UnwindCacheTest, ATableIsMadeOnce) {
     EXPECT_EQ(status.st_mode & 0777U, 0700U);
 }
 
-TEST_F(UnwindCacheTest, WhatIsDamagedIsMadeAnew) {
+TEST_F(FileCacheTest, WhatIsDamagedIsMadeAnew) {
     const std::string made = table_of("/usr/bin/xz");
     const fs::path file = kept().at(0);
     const auto size_bytes = fs::file_size(file);
@@ -101,7 +105,7 @@ TEST_F(UnwindCacheTest, WhatIsDamagedIsMadeAnew) {
 }
 
 // Anybody can write a program that says the build-id of libc.
-TEST_F(UnwindCacheTest, AFileWithTheBuildIdOfAnotherHasATableOfItsOwn) {
+TEST_F(FileCacheTest, AFileWithTheBuildIdOfAnotherHasATableOfItsOwn) {
     (void)table_of("/usr/bin/xz");
     fs::copy_file("/usr/bin/xz", copy_);
     (void)table_of(copy_);
@@ -109,32 +113,32 @@ TEST_F(UnwindCacheTest, AFileWithTheBuildIdOfAnotherHasATableOfItsOwn) {
     EXPECT_EQ(kept().size(), 2U);
 }
 
-TEST_F(UnwindCacheTest, TheFilesUsedLongestAgoMakeRoom) {
+TEST_F(FileCacheTest, TheFilesUsedLongestAgoMakeRoom) {
     (void)table_of("/usr/bin/xz");
     const std::string foreign = folder_ + "/notes";
     std::ofstream{foreign} << "mine";
     const std::string old = folder_ + "/00-00.unwind";
     std::ofstream{old} << "x";
-    fs::resize_file(old, UnwindCache::kSizeBytesMax);
+    fs::resize_file(old, FileCache::kSizeBytesMax);
     fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours{24});
-    const auto cache = UnwindCache::open(folder_, reader_);
+    const auto cache = FileCache::open(folder_);
     ASSERT_TRUE(cache.ok());
     EXPECT_FALSE(fs::exists(old));
     EXPECT_TRUE(fs::exists(foreign));
-    EXPECT_LE((*cache)->size_bytes(), UnwindCache::kSizeBytesMax);
+    EXPECT_LE((*cache)->size_bytes(), FileCache::kSizeBytesMax);
     EXPECT_GT((*cache)->size_bytes(), 0U) << "xz's stays";
 }
 
-TEST_F(UnwindCacheTest, AFolderThatOthersMayWriteToIsRefused) {
+TEST_F(FileCacheTest, AFolderThatOthersMayWriteToIsRefused) {
     fs::create_directory(folder_);
     ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);
-    const auto cache = UnwindCache::open(folder_, reader_);
+    const auto cache = FileCache::open(folder_);
     ASSERT_FALSE(cache.ok());
     EXPECT_EQ(cache.error().code, ErrorCode::kPermission);
     EXPECT_NE(cache.error().message.find("chmod go-w"), std::string::npos) << cache.error().message;
 }
 
-TEST_F(UnwindCacheTest, WhatHasNoTableIsntKept) {
+TEST_F(FileCacheTest, WhatHasNoTableIsntKept) {
     EXPECT_EQ(table_of("/etc/passwd"), "");
     EXPECT_TRUE(kept().empty());
 }
