@@ -290,6 +290,7 @@ private:
         functions_.add_borders(borders);
         std::sort(borders.begin(), borders.end());
         borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+        table_.reserve(borders.size(), names_.size(), names_size_bytes_);
         SymbolPlaces::Finder first{places_};
         SymbolPlaces::Finder second{extra_};
         SymbolPlaces::Finder nameless{functions_};

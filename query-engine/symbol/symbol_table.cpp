@@ -6,6 +6,12 @@
 
 namespace perfleet {
 
+void SymbolTable::reserve(std::size_t range_count, std::size_t name_count, std::size_t name_size_bytes) {
+    ranges_.reserve(range_count);
+    name_offsets_.reserve(name_count + 1);
+    names_.reserve(name_size_bytes);
+}
+
 std::uint32_t SymbolTable::add_name(std::string_view name) {
     names_.append(name);
     PERFLEET_ASSERT(names_.size() <= ~0U);

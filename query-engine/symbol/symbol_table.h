@@ -21,6 +21,9 @@ public:
         std::uint64_t last = 0;
     };
 
+    // Memory for this many, so that it isn't copied as it grows.
+    void reserve(std::size_t range_count, std::size_t name_count, std::size_t name_size_bytes);
+
     // Number of a name for add_range(). The caller limits the total size.
     [[nodiscard]] std::uint32_t add_name(std::string_view name);
 
