@@ -39,7 +39,7 @@ def parse_arguments():
     parser.add_argument("--restart-at", type=float, help="kill -9 the gateway after so many seconds, and start it again at once")
     parser.add_argument("--memory", help="the gateway's --memory (default: its own)")
     parser.add_argument("--memory-max", type=float, help="fail when the gateway's resident memory goes above so many MiB")
-    parser.add_argument("--beside", metavar="COMMAND", help="a shell command that runs meanwhile; {port} is the gateway's")
+    parser.add_argument("--beside", metavar="COMMAND", help="a shell command that runs meanwhile; {port} is the gateway's, {query} its query endpoint")
     parser.add_argument("--against", metavar="COMMAND", help="with --beside: a command for the runs to compare with (default: none)")
     parser.add_argument("--rounds", type=int, default=1, help="with --beside: pairs of runs (default 1)")
     parser.add_argument("--folder", help="where the store stands meanwhile (default: a temporary folder)")
@@ -109,7 +109,8 @@ def free_endpoint():
 
 
 def start_gateway(options, data, keys, listen):
-    command = [os.path.join(options.bin, "perfleet-gateway"), "--data", data, "--listen", listen, "--query", "none"]
+    query = "tcp://127.0.0.1:*" if "{query}" in (options.beside or "") else "none"
+    command = [os.path.join(options.bin, "perfleet-gateway"), "--data", data, "--listen", listen, "--query", query]
     if options.memory:
         command += ["--memory", options.memory]
     if keys:
@@ -118,7 +119,8 @@ def start_gateway(options, data, keys, listen):
     line = gateway.stdout.readline()
     if not line.startswith("ready "):
         sys.exit("the gateway doesn't start")
-    return gateway, re.search(r"listen=(\S+)", line).group(1)
+    query = re.search(r"query=(\S+)", line)
+    return gateway, re.search(r"listen=(\S+)", line).group(1), query.group(1) if query else ""
 
 
 def targets_command(options, *more):
@@ -187,18 +189,19 @@ def run(options, command):
     try:
         data = os.path.join(folder, "data")
         keys = make_keys(options, os.path.join(folder, "keys")) if options.keys else None
-        gateway, endpoint = start_gateway(options, data, keys, free_endpoint() if options.restart_at else "tcp://127.0.0.1:*")
+        gateway, endpoint, query = start_gateway(options, data, keys, free_endpoint() if options.restart_at else "tcp://127.0.0.1:*")
         watch = Watch(gateway.pid)
         watch.start()
         crowd = start_crowd(options, endpoint, keys)
         if command:
-            beside = subprocess.Popen(command.replace("{port}", endpoint.rsplit(":", 1)[1]), shell=True, start_new_session=True)
+            beside = subprocess.Popen(command.replace("{port}", endpoint.rsplit(":", 1)[1]).replace("{query}", query), shell=True,
+                                      start_new_session=True)
         if options.restart_at:
             time.sleep(options.restart_at)
             watch.killed_cpu_s = cpu_seconds(gateway.pid)
             gateway.kill()
             gateway.wait()
-            gateway, _ = start_gateway(options, data, keys, endpoint)
+            gateway, _, _ = start_gateway(options, data, keys, endpoint)
             watch.pid = gateway.pid
         sums, fine = answer_of(crowd)
         cpu_s = watch.killed_cpu_s + cpu_seconds(gateway.pid)
