@@ -11,6 +11,7 @@
 #include "target-collector/bare-metal/device_tree.h"
 #include "target-collector/bare-metal/load.h"
 #include "target-collector/bare-metal/memory_map.h"
+#include "target-collector/bare-metal/network_stream.h"
 #include "target-collector/bare-metal/painted_stack.h"
 #include "target-collector/bare-metal/registers.h"
 #include "target-collector/bare-metal/run_options.h"
@@ -107,6 +108,8 @@ RunOptions options;
 Context contexts[2];
 std::size_t running = 0;
 Place<VirtioSerial> serial;
+Place<VirtioNet> network_card;
+TcpStream* network = nullptr;
 Place<UartPort> uart;
 Place<LineStream> line;
 Place<OneWayLine> one_way_line;
@@ -166,7 +169,19 @@ void take_options() {
 }
 
 // Over what telemetry goes.
-ByteStream& open_port() {
+ByteStream& open_port(std::uint64_t random) {
+    if (options.gateway) {
+        network_card.make();
+        const NetworkStream opened =
+            open_network(*network_card, {}, {.gateway = *options.gateway, .address = options.address, .seed = random});
+        if (opened.stream == nullptr) {
+            print(opened.error);
+            print("\n");
+            switch_off();
+        }
+        network = opened.stream;
+        return *network;
+    }
     if (options.has_uart) {
         uart.make();
         uart->start();
@@ -417,6 +432,15 @@ void print_value(std::string_view name, std::uint64_t value) {
     print_value("dropped", collector->status().batches_dropped);
     print_value("finished", collector->status().finished ? 1 : 0);
     print_value("stack_bytes", used_stack_bytes(kernel_stack()));
+    if (network != nullptr) {
+        print("\nnetwork");
+        print_value("connections", network->counts().connections_made);
+        print_value("frames_sent", network_card->counts().frames_sent);
+        print_value("frames_received", network_card->counts().frames_received);
+        print_value("frames_damaged", network_card->counts().frames_damaged);
+        print_value("frames_unsent", network->counts().frames_unsent);
+        print_value("frames_unread", network->counts().frames_unread);
+    }
     print("\n");
     switch_off();
 }
@@ -495,8 +519,8 @@ extern "C" [[noreturn]] void kernel_main() {
     circle_shape.size_delta = options.circle.size_delta;
     circle_shape.group_count = options.circle.group_count;
     circle_shape.test_count = options.circle.test_count;
-    ByteStream& port = open_port();
     const Seed seed = take_seed();
+    ByteStream& port = open_port(seed.jitter);
     sampler.make(ticks_per_second / kSamplesPerSecond, kNsPerSample, seed.jitter);
     requests.make(*sampler,
                   SamplingRequests::Setting{ticks_per_second, kNsPerSample, options.is_in_step, options.is_traced});

@@ -94,6 +94,14 @@ bool take_word(std::string_view word, RunOptions& into) {
         into.has_uart = true;
         return value == "uart";
     }
+    if (name == "gateway") {
+        into.gateway = parse_ipv4_endpoint(value);
+        return into.gateway.has_value();
+    }
+    if (name == "address") {
+        into.address = parse_ipv4_network(value);
+        return into.address.has_value();
+    }
     if (name == "sink") {
         into.is_for_file = true;
         return value == "file";

@@ -9,6 +9,8 @@
 //   period=loop    a sample by the cycle counter after each turn of the load's outermost loop: a period in step
 //                  with the load, to show why jitter is needed
 //   port=uart      telemetry goes over the PL011 instead of the virtio port
+//   gateway=A.B.C.D:PORT       telemetry goes over TCP to this gateway, by a virtio network card
+//   address=A.B.C.D/BITS[,A.B.C.D]  with gateway: the board's address, and its router's; otherwise by DHCP
 //   sink=file      no gateway answers at the port: the output is a file of frames, for `perfleet import`
 //   console=host   prints to the host by semihosting; otherwise port=uart prints nothing
 //   stream=after   sends and receives only after the run: with `-icount` each run is then the same
@@ -16,10 +18,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/result.h"
+#include "target-collector/network/ipv4.h"
 #include "target-collector/small/circle_shape.h"
 
 namespace perfleet::bare_metal {
@@ -33,6 +37,8 @@ struct RunOptions {
     bool is_traced = false;
     bool is_in_step = false;
     bool has_uart = false;
+    std::optional<Ipv4Endpoint> gateway;
+    std::optional<Ipv4Network> address;
     bool is_for_file = false;
     bool prints_to_host = false;
     bool streams_after = false;

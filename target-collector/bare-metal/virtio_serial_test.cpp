@@ -1,52 +1,20 @@
-// The virtio port's driver against a device of this test: registers are memory, and the device's side of the queues is
-// played as VIRTIO 1.2, 2.7 has it.
+// The virtio port's driver against a device of this test: registers are memory.
 #include "target-collector/bare-metal/virtio_serial.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
+
+#include "target-collector/bare-metal/testing/played_queue.h"
 
 namespace perfleet::bare_metal::virtio_serial_test {
 namespace {
 
 constexpr std::size_t kEntries = 8;
-constexpr std::size_t kPage = 4'096;
-
-// A queue that the device writes into: descriptors, what the driver gives, and a page behind what was used.
-class DeviceQueue {
-public:
-    explicit DeviceQueue(std::byte* ring) : ring_{ring} {}
-
-    // The next buffer that the driver has given gets these bytes. False: it has given none.
-    bool put(std::span<const std::byte> bytes) {
-        const auto given_count = get<std::uint16_t>(kEntries * 16 + 2);
-        if (given_count == taken_) {
-            return false;
-        }
-        const auto index = get<std::uint16_t>(kEntries * 16 + 4 + taken_ % kEntries * 2);
-        const auto address = get<std::uint64_t>(index * 16U);
-        EXPECT_GE(get<std::uint32_t>(index * 16U + 8), bytes.size());
-        std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
-        const std::uint32_t used[] = {index, static_cast<std::uint32_t>(bytes.size())};
-        std::memcpy(ring_ + kPage + 4 + taken_ % kEntries * sizeof used, used, sizeof used);
-        ++taken_;
-        std::memcpy(ring_ + kPage + 2, &taken_, sizeof taken_);
-        return true;
-    }
-
-private:
-    template <class T>
-    [[nodiscard]] T get(std::size_t offset) const {
-        T value;
-        std::memcpy(&value, ring_ + offset, sizeof value);
-        return value;
-    }
-
-    std::byte* ring_;
-    std::uint16_t taken_ = 0;  // wraps, as the counts in the queue do
-};
+constexpr std::size_t kPage = PlayedQueue::kPageSizeBytes;
 
 class VirtioSerialTest : public testing::Test {
 protected:
@@ -71,7 +39,7 @@ protected:
             std::memcpy(&first, memory + at, sizeof first);
             const bool is_for_device_to_write = memory[at + 12] == std::byte{2};
             if (is_for_device_to_write && first == reinterpret_cast<std::uint64_t>(memory + at + 2 * kPage)) {
-                queues_.emplace_back(memory + at);
+                queues_.emplace_back(kEntries, memory + at);
             }
         }
     }
@@ -90,7 +58,7 @@ protected:
     std::vector<std::uint32_t> registers_ = std::vector<std::uint32_t>(kDevices * kDistance / 4);
     std::unique_ptr<VirtioSerial> serial_ = std::make_unique<VirtioSerial>();
     bool is_started_ = false;
-    std::vector<DeviceQueue> queues_;  // control messages, bytes
+    std::vector<PlayedQueue> queues_;  // control messages, bytes
 };
 
 TEST_F(VirtioSerialTest, HearsItsPeerThroughADaysWorthOfBuffersOnOneConnection) {

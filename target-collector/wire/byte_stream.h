@@ -1,5 +1,5 @@
-// A stream of bytes to and from a peer: a virtio serial port, a UART, a TCP stack. Platforms implement it for
-// zmtp_driver.
+// A stream of bytes to and from a peer: a virtio serial port, a UART, a TCP stack. Platforms implement four functions
+// for zmtp_driver; tick() is for streams that keep time.
 //
 // Freestanding interface; one thread; no function blocks.
 #pragma once
@@ -15,6 +15,9 @@ public:
     ByteStream() = default;
     ByteStream(const ByteStream&) = delete;
     ByteStream& operator=(const ByteStream&) = delete;
+
+    // To be called at every turn of the loop, with monotonic time, by who sends over it: continues pending work.
+    virtual void tick(std::uint64_t /*now_ns*/) {}
 
     // Number of the current connection; a new number after it was lost and made again; 0: none.
     [[nodiscard]] virtual std::uint64_t connection() = 0;

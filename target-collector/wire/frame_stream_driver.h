@@ -23,7 +23,10 @@ public:
     // `stream` is borrowed.
     explicit FrameStreamDriver(ByteStream& stream) : stream_{stream} {}
 
-    void tick(std::uint64_t /*now_ns*/) override { move_bytes(); }
+    void tick(std::uint64_t now_ns) override {
+        stream_.tick(now_ns);
+        move_bytes();
+    }
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override;
     [[nodiscard]] std::span<const std::byte> borrowed() const override { return frame_; }

@@ -27,6 +27,7 @@ ZmtpDriver::ZmtpDriver(ByteStream& stream, std::span<std::byte> memory, const Op
 
 void ZmtpDriver::tick(std::uint64_t now_ns) {
     now_ns_ = now_ns;
+    stream_.tick(now_ns);
     move_bytes();
     check_times();
     write_bytes();

@@ -52,7 +52,7 @@ OFFERED_TO_IMPORTERS = {
 FOLDER_ORDER = {
     "schemas": "vocabulary host text columns perf sel4 wire peers zmtp zeromq",
     "daemon": "terminal log option metrics service start command-line",
-    "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire metrics small source/sel4 bare-metal"
+    "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire network metrics small source/sel4 bare-metal"
                         " source/linux/bpf source/linux/image source/linux/event source/linux/opening source/linux spool linux/host linux/link linux/symbols linux relay"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/boot"
                         " sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
@@ -121,6 +121,7 @@ LIBRARIES = [
                              "tests/"), in_main=True),
     Library("perfleet's own probes, as users include them", r"^perfleet/", ("target-collector/probe/", "tests/")),
     Library("LTTng-UST", r"lttng/", ("tests/benchmark/",)),
+    Library("lwIP", r"(lwip|netif)/", ("target-collector/network/tcp_stream.cpp",)),
     Library("libsel4", r"sel4/", ("target-collector/sel4/kernel/libsel4.h",)),
     Library("nlohmann-json", r"nlohmann/", ("exporters/", "tools/", "tests/"), in_unit_tests=True),
 ]
@@ -135,7 +136,8 @@ FREESTANDING = re.compile(r"schemas/vocabulary/(assert|batch_limits|column_value
                           r"|schemas/(columns|perf)/|schemas/sel4/(kernel_log|names)\.(h|cpp)$|schemas/wire/\w+\.h$"
                           r"|target-collector/(ring|message|pmu|small|source/sel4)/"
                           r"|target-collector/sel4/run/"
-                          r"|target-collector/wire/(byte_stream|delivery\w*|driver|line_stream|resend_timeout|zmtp_\w+)\.(h|cpp)$")
+                          r"|target-collector/wire/(byte_stream|delivery\w*|driver|ethernet_port|line_stream|resend_timeout|zmtp_\w+)\.(h|cpp)$"
+                          r"|target-collector/network/(ipv4\.(h|cpp)|tcp_stream\.h)$")
 NOT_FREESTANDING = re.compile(r".*_(test|host)\.(cpp|h)$|.*/testing/")
 FREESTANDING_HEADERS = set("""algorithm array atomic bit climits compare concepts cstddef cstdint cstring initializer_list
     iterator limits new numeric optional span string_view tuple type_traits utility

@@ -64,7 +64,7 @@ ByteStream& open_stream(DomainStream kind) {
         return line_place.make(uart, LineStream::End::kTarget);
     }
     auto& port = *new (reinterpret_cast<void*>(kPortAddress)) bare_metal::VirtioSerial;
-    bare_metal::VirtioSerial::Place place;
+    bare_metal::VirtioPlace place;
     place.bus_offset = perfleet_port_paddr - kPortAddress;
     if (!port.start(place)) {
         perfleet_panic("domain", 0, "no virtio serial port: -device virtio-serial-device -device virtserialport,nr=1");

@@ -65,7 +65,7 @@ BoardClock VirtBoard::find_clock() {
 ByteStream& VirtBoard::open_stream() {
     const seL4_CPtr frame = objects_.map_large_page(kSerialAddress, Objects::Access::kReadAndWrite);
     auto& serial = *new (reinterpret_cast<void*>(kSerialAddress)) bare_metal::VirtioSerial;
-    bare_metal::VirtioSerial::Place place;
+    bare_metal::VirtioPlace place;
     place.bus_offset = Objects::physical_address_of(frame) - kSerialAddress;
     if (!serial.start(place)) {
         perfleet_panic("seL4", 0, "no virtio serial port: -device virtio-serial-device -device virtserialport,nr=1");

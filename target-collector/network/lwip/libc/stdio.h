@@ -1,0 +1,1 @@
+/* lwIP includes it, and calls nothing of it. */

@@ -1,0 +1,6 @@
+/* For headers alone, for short segments and DHCP, and for full segments. */
+LWIP_MALLOC_MEMPOOL_START
+LWIP_MALLOC_MEMPOOL(16, 144)
+LWIP_MALLOC_MEMPOOL(6, 640)
+LWIP_MALLOC_MEMPOOL(23, 1552)
+LWIP_MALLOC_MEMPOOL_END
