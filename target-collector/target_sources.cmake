@@ -49,3 +49,9 @@ set(perfleet_sel4_sources
     target-collector/sel4/run/events.cpp
     target-collector/sel4/run/run_requests.cpp
     target-collector/sel4/run/tick.cpp)
+# TCP over a network card, beside lwIP (cmake/PerfleetLwip.cmake).
+set(perfleet_network_sources
+    target-collector/bare-metal/virtio_device.cpp
+    target-collector/bare-metal/virtio_net.cpp
+    target-collector/network/ipv4.cpp
+    target-collector/network/tcp_stream.cpp)

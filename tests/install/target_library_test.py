@@ -57,7 +57,7 @@ class Library:
         # Each source by itself, as its user gets it, for one architecture.
         unity = "OFF" if arguments.arch == "x86_64" else "ON"
         self.build(os.path.join(arguments.source, "target-collector", "library"), "library", f"-DCMAKE_INSTALL_PREFIX={self.prefix}",
-                   f"-DCMAKE_UNITY_BUILD={unity}", *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []), target="install")
+                   f"-DCMAKE_UNITY_BUILD={unity}", f"-DPERFLEET_LWIP={arguments.lwip or 'OFF'}", *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []), target="install")
 
     def build(self, source, name, *options, target="all"):
         build = os.path.join(self.folder, name)
@@ -88,16 +88,38 @@ class Library:
         run(self.compiler, *FLAGS, *model, os.path.join(folder, "main.cpp"), *said, memory, *LINK, "-o", os.path.join(folder, "program"))
 
 
-def check_board(library, programs):
-    board = os.path.join(library.build(library.copy_of("board_example"), "board", f"-DCMAKE_PREFIX_PATH={library.prefix}"), "board")
-    data = os.path.join(library.folder, "data")
+def check_archives(library, arch):
+    """What is linked with lwIP needs no libc but memory functions; the rest doesn't refer to it."""
+    def symbols(name, which):
+        lines = run(f"{arch}-linux-gnu-nm", "--format=posix", which, os.path.join(library.prefix, "lib", f"libperfleet-{name}.a")).splitlines()
+        return {line.split()[0] for line in lines if " " in line}
+    own = symbols("network", "--defined-only")
+    check("tcp_write" in own, "no lwIP in libperfleet-network.a")
+    wanted = symbols("network", "--undefined-only") - own - {"memcpy", "memmove", "memset", "memcmp", "perfleet_panic"}
+    check(not wanted, f"libperfleet-network.a wants {sorted(wanted)}")
+    referred = symbols("target", "--undefined-only") & (own - symbols("target", "--defined-only")) - {"perfleet_panic"}
+    check(not referred, f"libperfleet-target.a refers to the network: {sorted(referred)}")
+    check(os.path.exists(os.path.join(library.prefix, "share", "doc", "perfleet-target", "COPYING.lwip")), "lwIP's licence isn't installed")
+
+
+def check_board(library, programs, stream):
+    """Over its UART, or over its network card: there 10.0.2.100 is the gateway."""
+    source = os.path.join(library.folder, "board_example_source")
+    if not os.path.exists(source):
+        library.copy_of("board_example")
+    is_network = "ON" if stream == "network" else "OFF"
+    board = os.path.join(library.build(source, f"board_{stream}", f"-DCMAKE_PREFIX_PATH={library.prefix}", f"-DBOARD_NETWORK={is_network}"), "board")
+    data = os.path.join(library.folder, f"data_{stream}")
     with subprocess.Popen([os.path.join(programs, "perfleet-gateway"), "--data", data, "--listen", "tcp://127.0.0.1:*",
                            "--query", "tcp://127.0.0.1:*"], stdout=subprocess.PIPE, text=True) as gateway:
         try:
             port = re.search(r"listen=tcp://127\.0\.0\.1:(\d+)", gateway.stdout.readline()).group(1)
+            bridge = os.path.join(library.source, "tests", "end_to_end", "guest_bridge.py")
+            devices = (["-netdev", f"user,id=net,restrict=on,guestfwd=tcp:10.0.2.100:7411-cmd:{sys.executable} {bridge} 127.0.0.1 {port}",
+                        "-device", "virtio-net-device,netdev=net"] if stream == "network" else
+                       ["-chardev", f"socket,id=line,host=127.0.0.1,port={port},reconnect=1", "-serial", "chardev:line"])
             run("qemu-system-riscv64", "-M", "virt", "-bios", "none", "-m", "64", "-display", "none", "-nodefaults", "-no-reboot",
-                "-icount", "shift=3", "-chardev", f"socket,id=line,host=127.0.0.1,port={port},reconnect=1", "-serial", "chardev:line",
-                "-device", f"loader,file={board},cpu-num=0", timeout=RUN_TIMEOUT_S)
+                "-icount", "shift=3", *devices, "-device", f"loader,file={board},cpu-num=0", timeout=RUN_TIMEOUT_S)
         finally:
             gateway.terminate()
     check_shares(programs, data, "board_main")
@@ -266,6 +288,7 @@ def main():
     parser.add_argument("--cmake", default="cmake")
     parser.add_argument("--source", required=True, help="the repository")
     parser.add_argument("--programs", required=True, help="where perfleet and perfleet-gateway are")
+    parser.add_argument("--lwip", metavar="DIR", help="its source tree; without it there is no network")
     parser.add_argument("--sel4-prefix", metavar="DIR", help="instead of programs: the example root task, on the seL4 that was installed there")
     parser.add_argument("--many-threads", action="store_true", help="with --sel4-prefix: a root task with more threads, instead of the example's")
     parser.add_argument("--loaders", metavar="DIR", help="with --sel4-prefix, which then says the architecture: where perfleet-loader*.elf are")
@@ -300,11 +323,15 @@ def main():
             check_microkit(library, arguments.programs, arguments.microkit_sdk)
             return
         library.check_programs()
+        if arguments.lwip:
+            check_archives(library, arguments.arch)
         if arguments.arch == "riscv64":
             if not shutil.which("qemu-system-riscv64"):
                 print("skipped: qemu-system-riscv64 isn't installed (tools/setup)")
                 return
-            check_board(library, arguments.programs)
+            check_board(library, arguments.programs, "uart")
+            if arguments.lwip:
+                check_board(library, arguments.programs, "network")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // A board without an operating system, profiled: QEMU's RISC-V `virt`, which takes 1,000 samples a second of three
-// functions and streams them over its UART. docs/board.md goes through it.
+// functions and streams them over TCP, or over its UART. docs/board.md goes through it.
 #include <new>
 
 #include "schemas/vocabulary/assert.h"
@@ -9,6 +9,10 @@
 #include "target-collector/small/small_collector.h"
 #include "target-collector/wire/line_stream.h"
 #include "target-collector/wire/zmtp_driver.h"
+#ifdef BOARD_NETWORK
+#include "target-collector/bare-metal/virtio_net.h"
+#include "target-collector/network/tcp_stream.h"
+#endif
 
 using namespace perfleet;
 void work();  // load.cpp: what is profiled
@@ -42,6 +46,27 @@ SmallCollector* collector = nullptr;
 constinit JitteredPeriod period{kPeriodTicks, 1};
 std::uint64_t due = 0;
 std::uint64_t end = 0;
+
+#ifdef BOARD_NETWORK
+ByteStream& open_stream() {
+    alignas(bare_metal::VirtioNet) static std::byte card_memory[sizeof(bare_metal::VirtioNet)];
+    alignas(TcpStream) static std::byte stream_memory[sizeof(TcpStream)];
+    auto& card = *new (card_memory) bare_metal::VirtioNet;
+    if (!card.start({.devices = 0x1000'1000, .device_distance = 0x1000, .device_count = 8})) {
+        switch_off(0x3333);
+    }
+    // Its own address comes by DHCP. A board with entropy takes the seed from that.
+    return *new (stream_memory) TcpStream{card,
+                                          {.gateway = {.address = {0x0a00'0264}, .port = 7'411},  // 10.0.2.100
+                                           .seed = static_cast<std::uint64_t>(real_time().value)}};
+}
+#else
+ByteStream& open_stream() {
+    alignas(LineStream) static std::byte memory[sizeof(LineStream)];
+    static bare_metal::Ns16550Port uart{0x1000'0000};
+    return *new (memory) LineStream{uart, LineStream::End::kTarget};
+}
+#endif
 
 }  // namespace
 
@@ -82,9 +107,7 @@ extern "C" [[noreturn]] void board_main() {
                              .events = kEvents,
                              .images = {&image, 1},
                              .threads = kThreads};
-    bare_metal::Ns16550Port uart{0x1000'0000};
-    LineStream stream{uart, LineStream::End::kTarget};
-    ZmtpDriver driver{stream};
+    ZmtpDriver driver{open_stream()};
     collector = new (collector_memory) SmallCollector{target, driver};
     asm volatile("csrw mie, %0\n csrsi mstatus, 8" ::"r"(1 << 7));  // the timer's interrupt
     while (now() < end) {
