@@ -84,3 +84,18 @@ function(perfleet_lwip_flags variable compiler sources)
   set(${variable} -ffreestanding -nostdinc -isystem "${own_headers}" "-I${shim}" "-I${shim}/libc" "-I${sources}/include"
       PARENT_SCOPE)
 endfunction()
+
+# perfleet_lwip_objects(<variable> FOLDER <name> COMPILER <C compiler> FLAGS …): objects of lwIP (PERFLEET_LWIP_SOURCES) for
+# another machine, with those of its C++ code's flags that C has; none without lwIP or the compiler.
+function(perfleet_lwip_objects variable)
+  cmake_parse_arguments(LWIP "" "FOLDER;COMPILER" "FLAGS" ${ARGN})
+  set(objects "")
+  if(PERFLEET_LWIP_SOURCES AND LWIP_COMPILER)
+    perfleet_lwip_flags(own_flags "${LWIP_COMPILER}" "${PERFLEET_LWIP_SOURCES}")
+    list(FILTER LWIP_FLAGS EXCLUDE REGEX "^-(std=|O|W|I|D|flto|fno-(exceptions|rtti|threadsafe-statics)$)")
+    list(TRANSFORM perfleet_lwip_sources PREPEND "${PERFLEET_LWIP_SOURCES}/")
+    perfleet_cross_objects(objects FOLDER "${LWIP_FOLDER}" COMPILER "${LWIP_COMPILER}" FLAGS ${LWIP_FLAGS} -Os ${own_flags}
+                           SOURCES ${perfleet_lwip_sources})
+  endif()
+  set(${variable} "${objects}" PARENT_SCOPE)
+endfunction()

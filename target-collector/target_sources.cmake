@@ -21,6 +21,7 @@ set(perfleet_target_sources
     target-collector/message/reply_reader.cpp
     target-collector/message/sealer.cpp
     target-collector/message/count_table.cpp
+    target-collector/network/ipv4.cpp
     target-collector/ring/spsc_ring.cpp
     target-collector/wire/delivery.cpp
     target-collector/wire/delivery_journal.cpp
@@ -53,5 +54,4 @@ set(perfleet_sel4_sources
 set(perfleet_network_sources
     target-collector/bare-metal/virtio_device.cpp
     target-collector/bare-metal/virtio_net.cpp
-    target-collector/network/ipv4.cpp
     target-collector/network/tcp_stream.cpp)

@@ -58,6 +58,8 @@ TEST(RunOptions, ThatAreNoneAreNamedByTheirPlace) {
                               "circle=1,2,3,4,5",
                               "circle=1,2,3,",
                               "trace=off",
+                              "gateway=10.0.2.100",
+                              "address=10.0.2.15",
                               "session=",
                               "session=0123",
                               "session=0123456789abcdef0123456789abcdeg",
@@ -66,6 +68,14 @@ TEST(RunOptions, ThatAreNoneAreNamedByTheirPlace) {
         ASSERT_FALSE(options.ok()) << wrong;
         EXPECT_EQ(options.error().where, 8U) << wrong;
     }
+}
+
+TEST(RunOptions, AGatewayIsReachedOverTheNetwork) {
+    EXPECT_FALSE(parse_run_options("seconds=1")->gateway);
+    const auto options = parse_run_options("gateway=10.0.2.100:7411 address=10.0.2.15/24");
+    ASSERT_TRUE(options.ok());
+    EXPECT_EQ(options->gateway.value().address.value, 0x0a00'0264U);
+    EXPECT_EQ(options->address.value().netmask.value, 0xffff'ff00U);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 //   Board(objects, info)     maps its devices: from here on print() prints
 //   words(), session()       the run's options; 128 random bits, or none without entropy
 //   find_clock()             the cycle counter's rate, and the UTC time: takes up to two seconds
-//   open_stream()            the stream to the gateway
+//   open_stream(words, …)    the stream to the gateway
 //   start_machine(clock, …)  starts the alarm that wakes the root task, and the processor's counters
 //   pmu()                    describes the processor's counters
 //   wait()                   for the next interrupt of any device

@@ -150,7 +150,7 @@ void print_summary(const CollectorRun& run, const TickTimer& timer, const SmallC
         .images = images,
         .threads = named,
         .taker = &requests};
-    ZmtpDriver& driver = driver_place.make(board.open_stream());
+    ZmtpDriver& driver = driver_place.make(board.open_stream(words, seed));
     SmallCollector& collector = collector_place.make(target, driver);
 
     load_caps = {.rest = objects.make(seL4_NotificationObject),

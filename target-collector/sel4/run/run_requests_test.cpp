@@ -148,5 +148,14 @@ TEST(RunWords, EachMayBeLeftOut) {
     EXPECT_TRUE(parse_run_words("circle=1,1,20,30")) << "as many tests as there may be";
 }
 
+TEST(RunWords, AGatewayIsReachedOverTheNetwork) {
+    EXPECT_FALSE(parse_run_words("seconds=1").value().gateway);
+    const auto words = parse_run_words("gateway=10.0.2.100:7411 address=10.0.2.15/24,10.0.2.2 seconds=1").value();
+    EXPECT_EQ(words.gateway.value().port, 7'411);
+    EXPECT_EQ(words.address.value().router.value, 0x0a00'0202U);
+    EXPECT_FALSE(parse_run_words("gateway=10.0.2.100"));
+    EXPECT_FALSE(parse_run_words("address=10.0.2.15"));
+}
+
 }  // namespace
 }  // namespace perfleet::sel4

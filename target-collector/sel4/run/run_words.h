@@ -3,6 +3,8 @@
 //   seconds=N        how long (6)
 //   delete=N         seconds until the busy thread and the stack of the one in another address space are deleted
 //   circle=I,D,G,S   accumulated latencies (30,1,5,30): small/circle_shape.h
+//   gateway=A.B.C.D:PORT            telemetry goes over TCP to this gateway, by the network card
+//   address=A.B.C.D/BITS[,A.B.C.D]  with gateway: the board's address, and its router's; otherwise by DHCP
 //
 // Freestanding.
 #pragma once
@@ -12,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "target-collector/network/ipv4.h"
 #include "target-collector/small/circle_shape.h"
 
 namespace perfleet::sel4 {
@@ -20,12 +23,16 @@ inline constexpr std::uint64_t kRunSecondsMax = 1'000'000;
 inline constexpr std::uint64_t kCircleTestsMax = 600;  // of calls, and as many of notifications: G × S
 
 // The message with which a board stops if the words can't be parsed.
-inline constexpr const char* kRunWordsError = "is not seconds=N delete=N circle=I,D,G,S, at most 600 tests (G times S)";
+inline constexpr const char* kRunWordsError =
+    "is not seconds=N delete=N circle=I,D,G,S, at most 600 tests (G times S), gateway=A.B.C.D:PORT, "
+    "address=A.B.C.D/BITS[,A.B.C.D]";
 
 struct RunWords {
     std::uint64_t seconds = 6;
     std::uint64_t delete_after_seconds = kRunSecondsMax;  // never
     CircleShape circle{.initial_size = 30, .size_delta = 1, .group_count = 5, .test_count = 30};
+    std::optional<Ipv4Endpoint> gateway;
+    std::optional<Ipv4Network> address;
 };
 
 namespace run_words_detail {
@@ -80,6 +87,16 @@ namespace run_words_detail {
             }
         } else if (const auto circle = value_of(word, "circle=")) {
             if (!take_circle(*circle, words.circle)) {
+                return std::nullopt;
+            }
+        } else if (const auto gateway = value_of(word, "gateway=")) {
+            words.gateway = parse_ipv4_endpoint(*gateway);
+            if (!words.gateway) {
+                return std::nullopt;
+            }
+        } else if (const auto address = value_of(word, "address=")) {
+            words.address = parse_ipv4_network(*address);
+            if (!words.address) {
                 return std::nullopt;
             }
         } else if (!word.empty()) {

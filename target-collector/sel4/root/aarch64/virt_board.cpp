@@ -1,12 +1,9 @@
 #include "target-collector/sel4/root/aarch64/virt_board.h"
 
-#include <new>
-
-#include "schemas/vocabulary/assert.h"
 #include "target-collector/bare-metal/console.h"
 #include "target-collector/bare-metal/registers.h"
-#include "target-collector/bare-metal/virtio_serial.h"
 #include "target-collector/sel4/kernel/cycles.h"
+#include "target-collector/sel4/root/boot/virtio_stream.h"
 #include "target-collector/sel4/run/cycle_rate.h"
 
 namespace perfleet::sel4 {
@@ -19,7 +16,6 @@ constexpr std::uint64_t kUartPage = 0x0900'0000;
 constexpr std::uint64_t kRealTimeClock = 0x0901'0000;
 constexpr std::uint64_t kVirtioPages = 0x0a00'0000;
 constexpr std::uint64_t kVirtioSizeBytes = 0x4000;
-constexpr std::uint64_t kSerialAddress = 0x1020'0000;
 
 // Badges of the notification: what signals it.
 constexpr seL4_Word kTickBadge = 1;
@@ -61,16 +57,8 @@ BoardClock VirtBoard::find_clock() {
             {now.cycles, UtcNs{std::int64_t{seconds} * kNsPerSecond}, kUncertaintyNs}};
 }
 
-// The port's memory has to lie in one piece for the device, too.
-ByteStream& VirtBoard::open_stream() {
-    const seL4_CPtr frame = objects_.map_large_page(kSerialAddress, Objects::Access::kReadAndWrite);
-    auto& serial = *new (reinterpret_cast<void*>(kSerialAddress)) bare_metal::VirtioSerial;
-    bare_metal::VirtioPlace place;
-    place.bus_offset = Objects::physical_address_of(frame) - kSerialAddress;
-    if (!serial.start(place)) {
-        perfleet_panic("seL4", 0, "no virtio serial port: -device virtio-serial-device -device virtserialport,nr=1");
-    }
-    return serial;
+ByteStream& VirtBoard::open_stream(const RunWords& words, std::uint64_t seed) {
+    return open_virtio_stream(objects_, {}, words, seed);
 }
 
 // Its handler; it signals with that badge.

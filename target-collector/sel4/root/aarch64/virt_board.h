@@ -31,7 +31,7 @@ public:
     [[nodiscard]] RunWords words() const { return run_words_of(tree_); }
     [[nodiscard]] SessionId session() const { return session_of(tree_); }
     [[nodiscard]] static BoardClock find_clock();
-    [[nodiscard]] ByteStream& open_stream();
+    [[nodiscard]] ByteStream& open_stream(const RunWords& words, std::uint64_t seed);
 
     void start_machine(const BoardClock& clock, std::uint64_t seed);
     // Valid from then on.

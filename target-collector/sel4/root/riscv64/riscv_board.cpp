@@ -1,10 +1,7 @@
 #include "target-collector/sel4/root/riscv64/riscv_board.h"
 
-#include <new>
-
-#include "schemas/vocabulary/assert.h"
-#include "target-collector/bare-metal/virtio_serial.h"
 #include "target-collector/sel4/kernel/cycles.h"
+#include "target-collector/sel4/root/boot/virtio_stream.h"
 #include "target-collector/sel4/run/cycle_rate.h"
 
 namespace perfleet::sel4 {
@@ -15,7 +12,6 @@ constexpr std::uint64_t kUartPage = 0x1000'0000;
 constexpr std::uint64_t kVirtioPages = 0x1000'1000;
 constexpr std::uint64_t kVirtioDistance = 0x1000;
 constexpr int kVirtioDevices = 8;
-constexpr std::uint64_t kSerialAddress = 0x1020'0000;
 
 }  // namespace
 
@@ -61,17 +57,10 @@ BoardClock RiscvBoard::find_clock() {
             {now.cycles, UtcNs{static_cast<std::int64_t>(now.clock)}, kUncertaintyNs}};
 }
 
-// The port's memory has to lie in one piece for the device, too.
-ByteStream& RiscvBoard::open_stream() {
-    const seL4_CPtr frame = objects_.map_large_page(kSerialAddress, Objects::Access::kReadAndWrite);
-    auto& serial = *new (reinterpret_cast<void*>(kSerialAddress)) bare_metal::VirtioSerial;
-    if (!serial.start({.devices = kVirtioPages,
-                       .device_distance = kVirtioDistance,
-                       .device_count = kVirtioDevices,
-                       .bus_offset = Objects::physical_address_of(frame) - kSerialAddress})) {
-        perfleet_panic("seL4", 0, "no virtio serial port: -device virtio-serial-device -device virtserialport,nr=1");
-    }
-    return serial;
+ByteStream& RiscvBoard::open_stream(const RunWords& words, std::uint64_t seed) {
+    return open_virtio_stream(
+        objects_, {.devices = kVirtioPages, .device_distance = kVirtioDistance, .device_count = kVirtioDevices}, words,
+        seed);
 }
 
 void RiscvBoard::start_machine(const BoardClock& /*clock*/, std::uint64_t /*seed*/) {

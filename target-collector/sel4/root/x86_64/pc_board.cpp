@@ -71,7 +71,11 @@ BoardClock PcBoard::find_clock() const {
     return {now.value - begun.value, {now, UtcNs{seconds * kNsPerSecond}, kUncertaintyNs}};
 }
 
-ByteStream& PcBoard::open_stream() {
+ByteStream& PcBoard::open_stream(const RunWords& words, std::uint64_t /*seed*/) {
+    if (words.gateway) {
+        perfleet_panic("seL4", 0,
+                       "gateway=: this board has no network, for its cards are PCI's; COM2 leads to the gateway");
+    }
     line_.refuse_what_was_said();
     return stream_;
 }

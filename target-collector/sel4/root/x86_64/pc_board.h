@@ -43,7 +43,7 @@ public:
     // From the processor, if it generates random numbers.
     [[nodiscard]] static SessionId session();
     [[nodiscard]] BoardClock find_clock() const;
-    [[nodiscard]] ByteStream& open_stream();
+    [[nodiscard]] ByteStream& open_stream(const RunWords& words, std::uint64_t seed);
 
     void start_machine(const BoardClock& clock, std::uint64_t seed);
     // Valid from then on.
