@@ -28,6 +28,14 @@ extern "C" void _start(const perfleet::SmallTarget* target, perfleet::ByteStream
     for (;;) collector->step(perfleet::Ticks{0});
 }
 """
+NETWORK_TEMPLATE = """
+#include "target-collector/network/tcp_stream.h"
+extern "C" void perfleet_panic(const char*, int, const char*) { for (;;) {} }
+extern "C" void _start(perfleet::EthernetPort* port) {
+    perfleet::TcpStream stream{*port, {.gateway = {{0x0a000264}, 7411}, .seed = 1}};
+    for (;;) stream.tick(1);
+}
+"""
 FLAGS = ["-O2", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-pie"]
 LINK = ["-nostdlib", "-static", "-no-pie"]
 RUN_TIMEOUT_S = 280
@@ -79,13 +87,19 @@ class Library:
                        "add_executable(program main.cpp)\ntarget_link_libraries(program perfleet::perfleet-target perfleet::perfleet-memory)\n"
                        f"target_compile_options(program PRIVATE {' '.join(FLAGS)})\ntarget_link_options(program PRIVATE {' '.join(LINK)})\n")
         self.build(folder, "program", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.link_by_pkg_config("perfleet-target", TEMPLATE)
+
+    def link_by_pkg_config(self, package, text):
         if not shutil.which("pkg-config"):
             return
+        source = os.path.join(self.folder, f"{package}.cpp")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(text)
         environment = {**os.environ, "PKG_CONFIG_PATH": os.path.join(self.prefix, "lib", "pkgconfig")}
-        said = run("pkg-config", "--cflags", "--libs", "perfleet-target", env=environment).split()
+        said = run("pkg-config", "--cflags", "--libs", package, env=environment).split()
         memory = os.path.join(self.prefix, "lib", "libperfleet-memory.a")
         model = ["-mcmodel=medany"] if self.compiler.startswith("riscv64") else []
-        run(self.compiler, *FLAGS, *model, os.path.join(folder, "main.cpp"), *said, memory, *LINK, "-o", os.path.join(folder, "program"))
+        run(self.compiler, *FLAGS, *model, source, *said, memory, *LINK, "-o", os.path.join(self.folder, package))
 
 
 def check_archives(library, arch):
@@ -99,6 +113,7 @@ def check_archives(library, arch):
     check(not wanted, f"libperfleet-network.a wants {sorted(wanted)}")
     referred = symbols("target", "--undefined-only") & (own - symbols("target", "--defined-only")) - {"perfleet_panic"}
     check(not referred, f"libperfleet-target.a refers to the network: {sorted(referred)}")
+    library.link_by_pkg_config("perfleet-network", NETWORK_TEMPLATE)
     check(os.path.exists(os.path.join(library.prefix, "share", "doc", "perfleet-target", "COPYING.lwip")), "lwIP's licence isn't installed")
 
 
