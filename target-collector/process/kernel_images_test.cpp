@@ -5,6 +5,7 @@
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "target-collector/process/proc_reader.h"
+#include "target-collector/process/small_file.h"
 #include "target-collector/process/stack_resolver.h"
 #include "target-collector/source/linux/event/cpu_list.h"
 
@@ -12,8 +13,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
+#include <fstream>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace perfleet {
 namespace {
@@ -72,6 +76,29 @@ TEST(KernelLayout, FunctionsOfTheSchedulerReachToTheNextSymbol) {
     EXPECT_EQ(layout.scheduler[0].start, 0xffffffff81000100U);
     EXPECT_EQ(layout.scheduler[0].end, 0xffffffff81000180U);
     EXPECT_EQ(layout.scheduler[1].end, 0xffffffff81000240U);
+}
+
+TEST(VisitLines, VisitsEachLineOfAFileOfAnyLength) {
+    const std::string path = testing::TempDir() + "lines_" + std::to_string(::getpid());
+    std::vector<std::string> lines;
+    for (int i = 0; i < 20'000; ++i) {
+        lines.push_back("line " + std::to_string(i));
+    }
+    lines.emplace_back();
+    lines.emplace_back(kVisitedLineSizeBytesMax + 10, 'x');
+    lines.emplace_back("the last, without an end");
+    std::ofstream file{path};
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        file << lines[i] << (i + 1 < lines.size() ? "\n" : "");
+    }
+    file.close();
+    lines[lines.size() - 2].resize(kVisitedLineSizeBytesMax);
+    lines.insert(lines.end() - 1, std::string(10, 'x'));  // the rest of the long one
+    std::vector<std::string> visited;
+    EXPECT_TRUE(visit_lines(path, [&](std::string_view line) { visited.emplace_back(line); }).ok());
+    EXPECT_EQ(visited, lines);
+    std::remove(path.c_str());
+    EXPECT_FALSE(visit_lines(path, [](std::string_view) {}).ok());
 }
 
 TEST(KernelModules, AreReadAscendingAndOnlyWhenTheirPlaceIsKnown) {

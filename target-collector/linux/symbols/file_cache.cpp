@@ -42,14 +42,22 @@ void add_version(ContentHash& hash, int fd) {
     hash.add(std::as_bytes(std::span{version}));
 }
 
+// Empty: none. Not in the home of another user (sudo may leave HOME as it was), who would get folders of this one.
 std::string default_folder() {
-    for (const auto& [variable, below] : {std::pair{"CACHE_DIRECTORY", ""}, std::pair{"XDG_CACHE_HOME", "/perfleet"},
-                                          std::pair{"HOME", "/.cache/perfleet"}}) {
-        if (const char* const folder = std::getenv(variable); folder != nullptr && *folder == '/') {
-            return std::string{folder} + below;
-        }
+    const auto folder_of = [](const char* variable) {
+        const char* const folder = std::getenv(variable);
+        return folder != nullptr && *folder == '/' ? std::string{folder} : std::string{};
+    };
+    if (std::string given = folder_of("CACHE_DIRECTORY"); !given.empty()) {
+        return given;
     }
-    return {};
+    if (const std::string given = folder_of("XDG_CACHE_HOME"); !given.empty()) {
+        return given + "/perfleet";
+    }
+    const std::string home = folder_of("HOME");
+    struct stat status {};
+    const bool is_own = !home.empty() && ::stat(home.c_str(), &status) == 0 && status.st_uid == ::geteuid();
+    return is_own ? home + "/.cache/perfleet" : std::string{};
 }
 
 }  // namespace

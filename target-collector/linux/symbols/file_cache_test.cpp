@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -136,6 +137,24 @@ TEST_F(FileCacheTest, AFolderThatOthersMayWriteToIsRefused) {
     ASSERT_FALSE(cache.ok());
     EXPECT_EQ(cache.error().code, ErrorCode::kPermission);
     EXPECT_NE(cache.error().message.find("chmod go-w"), std::string::npos) << cache.error().message;
+}
+
+TEST_F(FileCacheTest, TheDefaultIsInTheUsersOwnHome) {
+    fs::create_directory(folder_);
+    ASSERT_EQ(::unsetenv("CACHE_DIRECTORY"), 0);
+    ASSERT_EQ(::unsetenv("XDG_CACHE_HOME"), 0);
+    ASSERT_EQ(::setenv("HOME", folder_.c_str(), 1), 0);
+    EXPECT_NE(FileCache::open_default(), nullptr);
+    EXPECT_TRUE(fs::exists(folder_ + "/.cache/perfleet"));
+    fs::remove_all(folder_ + "/.cache");
+    constexpr uid_t kNobody = 65534;
+    if (::chown(folder_.c_str(), kNobody, kNobody) == 0) {  // root alone may
+        EXPECT_EQ(FileCache::open_default(), nullptr);
+        EXPECT_FALSE(fs::exists(folder_ + "/.cache"));
+    }
+    ASSERT_EQ(::setenv("XDG_CACHE_HOME", (folder_ + "/xdg").c_str(), 1), 0);
+    EXPECT_NE(FileCache::open_default(), nullptr);
+    EXPECT_TRUE(fs::exists(folder_ + "/xdg/perfleet"));
 }
 
 TEST_F(FileCacheTest, WhatHasNoTableIsntKept) {
