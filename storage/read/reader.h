@@ -106,7 +106,8 @@ public:
 
     // The whole content; nothing if it is missing or incomplete.
     [[nodiscard]] virtual Result<std::optional<ImageContent>> image(std::string_view build_id) const = 0;
-    // Without decoding it. False if it is damaged, so that it is fetched again.
+    // Whether image() would find it, without decoding it. False if the stored bytes are damaged: a gateway fetches it
+    // again.
     [[nodiscard]] virtual Result<bool> has_image(std::string_view build_id) const = 0;
 };
 

@@ -40,10 +40,10 @@ struct KernelLayout {
     std::uint64_t start = 0;       // _stext; 0: hidden (kptr_restrict)
     std::uint64_t size = 0;        // to _etext
     std::vector<Range> scheduler;  // functions by which a thread leaves the CPU
-    std::vector<Image> functions;  // that were made at run time, ascending, at most kFunctionsMax
+    std::vector<Image> functions;  // BPF programs and the like, by address, at most kFunctionsMax
 };
 
-// Makes it of the lines of /proc/kallsyms, in their order.
+// Builds a KernelLayout from the lines of /proc/kallsyms, which must come in the order of the file.
 class KernelLayoutReader {
 public:
     void take(std::string_view line);
@@ -52,7 +52,7 @@ public:
 private:
     KernelLayout layout_;
     std::uint64_t end_ = 0;
-    bool is_in_scheduler_ = false;  // the next symbol ends its last function
+    bool is_in_scheduler_ = false;  // the next symbol ends the last function of layout_.scheduler
 };
 [[nodiscard]] KernelLayout read_kernel_layout(std::string_view kallsyms);
 
@@ -64,10 +64,11 @@ struct KernelModule {
 // From the text of /proc/modules, ascending by start; omits modules with hidden addresses.
 [[nodiscard]] std::vector<KernelModule> read_kernel_modules(std::string_view modules);
 
-// Symbols of code by the module's name, in the form of schemas/wire/README.md; offsets are relative to its start.
+// The symbols of each module's code, by module name, as text (schemas/wire/README.md). Offsets count from the module's
+// start.
 [[nodiscard]] std::map<std::string, std::string> read_kernel_symbols(std::string_view kallsyms,
                                                                      const std::vector<KernelModule>& modules);
-// Those of the running kernel and its modules; none where they are hidden.
+// Of the running kernel and its modules; empty if kptr_restrict hides them.
 [[nodiscard]] std::map<std::string, std::string> read_kernel_symbols();
 
 // Attributes kernel addresses to images.
