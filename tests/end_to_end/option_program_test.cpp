@@ -125,7 +125,10 @@ TEST_F(OptionProgram, DelayOfMinusOneWaitsForAControlRequest) {
     const auto ending = collector.wait();
     ASSERT_TRUE(ending.has_value());
     EXPECT_EQ(ending->status, 0) << collector.error_output();
-    EXPECT_EQ(fields("event").size(), 500U);
+    EXPECT_EQ(fields("event").size(), 500U)
+        << collector.error_output() << started.output
+        << run({program_path("perfleet"), "losses", "--data", data_, "--format", "csv"}).output
+        << run({program_path("perfleet"), "controls", "--data", data_, "--format", "csv"}).output;
 }
 
 TEST_F(OptionProgram, MmapPagesTakesPagesOrASize) {

@@ -613,6 +613,7 @@ void PerfSource::take_throttle(const RecordBytes& record, std::size_t cpu_index,
 }
 
 void PerfSource::read_counters() {
+    events_->enable_late_copies();
     take_counters();
     reconsider_unwinder();
 }

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "target-collector/process/small_file.h"
 #include "target-collector/source/linux/event/cpu_list.h"
@@ -375,9 +377,34 @@ void EventSet::enable_sampling() {
     if (options_.enable_on_exec && !options_.all_cpus) {
         return;
     }
+    enable_twice(std::nullopt);
+}
+
+void EventSet::enable(std::optional<std::uint32_t> event_index) {
     for (const OpenFd& open : fds_) {
-        if (is_switch(open)) {
+        if (is_meant(open, event_index) && is_switch(open)) {
             ::ioctl(open.fd, PERF_EVENT_IOC_ENABLE, 0);
+        }
+    }
+}
+
+void EventSet::enable_twice(std::optional<std::uint32_t> event_index) {
+    enable(event_index);
+    if (!options_.all_cpus) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        enable(event_index);
+        late_copies_turns_ = kLateCopiesTurns;
+    }
+}
+
+void EventSet::enable_late_copies() {
+    if (late_copies_turns_ == 0) {
+        return;
+    }
+    --late_copies_turns_;
+    for (std::uint32_t index = 0; index < events_.size(); ++index) {
+        if (!events_[index].is_stopped) {
+            enable(index);
         }
     }
 }
@@ -402,11 +429,9 @@ void EventSet::stop(std::optional<std::uint32_t> event_index) {
 }
 
 void EventSet::start(std::optional<std::uint32_t> event_index) {
+    enable_twice(event_index);
     for (const OpenFd& open : fds_) {
         if (is_meant(open, event_index)) {
-            if (is_switch(open)) {
-                ::ioctl(open.fd, PERF_EVENT_IOC_ENABLE, 0);
-            }
             events_[open.event_index].is_stopped = false;
         }
     }

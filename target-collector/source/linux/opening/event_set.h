@@ -91,6 +91,8 @@ public:
     // event continue.
     void stop(std::optional<std::uint32_t> event_index);
     void start(std::optional<std::uint32_t> event_index);
+    // To be called about once a second: enables copies of started events that a fork was making meanwhile.
+    void enable_late_copies();
     // Reopens the events, because the kernel reports wrong weights of samples if it changes a rate itself; records
     // written before keep theirs. Errors: kUsage (value), kUnsupported, kFull and the like; then nothing is changed.
     [[nodiscard]] Result<Done> change_rate(std::optional<std::uint32_t> event_index, const SamplingRate& rate,
@@ -148,7 +150,14 @@ private:
         RecordOrigin origin;
         std::uint64_t closing_ns = 0;  // when it was closed, within kClosingNsMax
     };
+    static constexpr std::uint32_t kLateCopiesTurns = 5;
     explicit EventSet(EventSetOptions options) : options_{std::move(options)} {}
+
+    void enable(std::optional<std::uint32_t> event_index);
+    // A fork copies its parent's events one by one with their state, and isn't kept out while they are enabled: a copy
+    // made just before is off. Where the kernel then exchanges the events of parent and child, which it takes for
+    // equal, the parent isn't sampled either.
+    void enable_twice(std::optional<std::uint32_t> event_index);
 
     Result<Done> plan(const LogText& log);
     Result<Done> choose_cpus();
@@ -220,6 +229,7 @@ private:
     bool events_were_named_ = false;
     std::vector<OpenEvent> events_;
     std::optional<std::uint32_t> off_cpu_index_;
+    std::uint32_t late_copies_turns_ = 0;  // left
     std::vector<std::uint32_t> cpus_;
     SampledThreads targets_;
     std::vector<std::unique_ptr<KernelRing>> rings_;
