@@ -13,9 +13,11 @@
 #include "query-engine/statistic/latency/latency_command.h"
 #include "query-engine/statistic/latency/tracepoints.h"
 #include "query-engine/statistic/profile/annotate.h"
+#include "query-engine/statistic/profile/series.h"
 #include "query-engine/statistic/profile/top.h"
 #include "query-engine/statistic/profile/tree.h"
 #include "query-engine/statistic/session/inventory.h"
+#include "query-engine/statistic/session/labels.h"
 #include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/session/session_changes.h"
 #include "query-engine/statistic/session/symbol_inventory.h"
@@ -132,6 +134,8 @@ std::vector<QueryCommand> make_commands() {
     commands.push_back(profile("tree", "Who called whom: call chains of the samples, from the outermost function",
                                tree_options(), make_tree));
     commands.push_back(annotate());
+    commands.push_back(profile("series", "How a profile's amount changed over time, by command, unit, target or label",
+                               series_options(), make_series));
     commands.push_back(diff());
     commands.push_back(command(
         "latency", "What measured latencies say: percentiles, intervals, validity warnings", "measured values",
@@ -157,6 +161,8 @@ std::vector<QueryCommand> make_commands() {
     commands.push_back(
         inventory("sessions", "Runs of collectors: when, of which events, how much", "sessions", false, make_sessions));
     commands.push_back(inventory("targets", "Hosts and boards that have sent data", "targets", false, make_targets));
+    commands.push_back(inventory("labels", "Labels of targets, and their values", "labels", false, make_labels));
+    commands.push_back(inventory("events", "Events that profiles can show", "events", false, make_events));
     commands.push_back(inventory("losses", "What was produced, stored, expired and lost, and why", "rows", true,
                                  [](const Scan& scan) { return make_losses(scan); }));
     commands.push_back(inventory("symbols", "Images that sessions name, and the symbols that the store has of them",

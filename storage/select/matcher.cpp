@@ -6,6 +6,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kMatchersMax = 32;
-constexpr std::size_t kPatternSizeBytesMax = 256;
+constexpr std::size_t kPatternSizeBytesMax = 4'096;
 constexpr std::int64_t kPatternMemorySizeBytesMax = 1 << 20;
 
 class MatcherParser {
@@ -54,8 +55,12 @@ public:
 private:
     Result<Matcher> condition() {
         Matcher matcher;
-        while (!at_end() && is_label_character(peek())) {
-            matcher.label += text_[position_++];
+        if (take('"')) {  // any name, as in PromQL
+            matcher.label = PERFLEET_TRY(quoted());
+        } else {
+            while (!at_end() && is_label_character(peek())) {
+                matcher.label += text_[position_++];
+            }
         }
         if (matcher.label.empty()) {
             return error("expected a label's name");
@@ -72,6 +77,13 @@ private:
         if (!take('"')) {
             return error("expected a value in \"quotes\"");
         }
+        matcher.value = PERFLEET_TRY(quoted());
+        return matcher;
+    }
+
+    // The rest of a string after its opening quote.
+    Result<std::string> quoted() {
+        std::string value;
         while (!take('"')) {
             if (at_end()) {
                 return error("missing closing quote");
@@ -79,13 +91,13 @@ private:
             if (take('\\')) {
                 // \" and \\ stand for the quote and the backslash; other pairs are kept as they are (\. in a pattern).
                 if (peek() != '"' && peek() != '\\') {
-                    matcher.value += '\\';
+                    value += '\\';
                     continue;
                 }
             }
-            matcher.value += text_[position_++];
+            value += text_[position_++];
         }
-        return matcher;
+        return value;
     }
 
     static bool is_label_character(char c) {
@@ -138,24 +150,6 @@ Result<std::unique_ptr<RE2>> compiled_pattern(const std::string& pattern, std::s
 
 bool has_pattern(const Matcher& matcher) {
     return matcher.op == Matcher::Operator::kMatches || matcher.op == Matcher::Operator::kNotMatches;
-}
-
-std::string label_of(const SessionRecord& session, const std::string& label) {
-    if (label == "target") {
-        return session.target_name;
-    }
-    if (label == "arch") {
-        return session.architecture;
-    }
-    if (label == "session") {
-        return session_hex(session.session);
-    }
-    for (const auto& [key, value] : session.labels) {
-        if (key == label) {
-            return value;
-        }
-    }
-    return {};
 }
 
 }  // namespace
@@ -212,7 +206,7 @@ Result<SessionFilter> SessionFilter::make(const std::vector<Matcher>& matchers) 
 bool SessionFilter::takes(const SessionRecord& session) const {
     return std::all_of(conditions_.begin(), conditions_.end(), [&](const auto& condition) {
         const Matcher& matcher = condition->matcher;
-        const std::string value = label_of(session, matcher.label);
+        const std::string value = matched_value(session, matcher.label);
         const bool is_same = condition->pattern ? RE2::FullMatch(value, *condition->pattern) : value == matcher.value;
         const bool is_negated =
             matcher.op == Matcher::Operator::kNotEqual || matcher.op == Matcher::Operator::kNotMatches;
@@ -223,6 +217,42 @@ bool SessionFilter::takes(const SessionRecord& session) const {
 Result<bool> matches(const std::vector<Matcher>& matchers, const SessionRecord& session) {
     const auto filter = PERFLEET_TRY(SessionFilter::make(matchers));
     return filter.takes(session);
+}
+
+std::string matched_value(const SessionRecord& session, std::string_view label) {
+    if (label == "target") {
+        return session.target_name;
+    }
+    if (label == "arch") {
+        return session.architecture;
+    }
+    if (label == "session") {
+        return session_hex(session.session);
+    }
+    for (const auto& [key, value] : session.labels) {
+        if (key == label) {
+            return value;
+        }
+    }
+    return {};
+}
+
+std::string matchers_text(const std::vector<Matcher>& matchers) {
+    constexpr std::array<std::string_view, 4> kOperators{"=", "!=", "=~", "!~"};
+    const auto quoted = [](const std::string& text) {
+        std::string result{'"'};
+        for (const char c : text) {
+            result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
+        }
+        return result + '"';
+    };
+    std::string text{'{'};
+    for (const Matcher& matcher : matchers) {
+        text += (text.size() == 1 ? "" : ",") + quoted(matcher.label);
+        text += kOperators.at(static_cast<std::size_t>(matcher.op));
+        text += quoted(matcher.value);
+    }
+    return text + '}';
 }
 
 std::string session_hex(SessionId session) {

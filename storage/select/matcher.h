@@ -26,9 +26,12 @@ struct Matcher {
     std::string value;
 };
 
-// `{a="b", c!="d", e=~"f.*", g!~"h"}`; the empty string and `{}` select all. In strings \" and \\ are escapes. Errors:
-// kUsage; the message begins with `where`, the place of the text.
+// `{a="b", c!="d", e=~"f.*", "any name"!~"h"}`, as in PromQL; the empty string and `{}` select all. In strings \" and
+// \\ are escapes. Errors: kUsage; the message begins with `where`, the place of the text.
 [[nodiscard]] Result<std::vector<Matcher>> parse_matchers(std::string_view text, std::string_view where = "--select");
+
+// What parse_matchers() reads back as the same.
+[[nodiscard]] std::string matchers_text(const std::vector<Matcher>& matchers);
 
 // The end of the matchers that begin the text: after the first } outside of strings.
 [[nodiscard]] std::size_t end_of_matchers(std::string_view text);
@@ -48,6 +51,9 @@ private:
 
 // As SessionFilter, for one session.
 [[nodiscard]] Result<bool> matches(const std::vector<Matcher>& matchers, const SessionRecord& session);
+
+// The value of a label, as matchers compare it: also of `target`, `arch` and `session`.
+[[nodiscard]] std::string matched_value(const SessionRecord& session, std::string_view label);
 
 [[nodiscard]] std::string session_hex(SessionId session);
 

@@ -50,6 +50,28 @@ TEST(Matchers, CompareLabelsAndTheNamedOnes) {
     EXPECT_TRUE(selects(R"({ site = "lab" , arch != "x86_64" , })"));
 }
 
+TEST(Matchers, QuotedNamesMayHaveAnyCharacter) {
+    SessionRecord record = board();
+    record.labels = {{"a:b \"c", "1"}};
+    EXPECT_TRUE(*matches(*parse_matchers(R"({"a:b \"c"="1"})"), record));
+    EXPECT_FALSE(*matches(*parse_matchers(R"({"a:b"="1"})"), record));
+    EXPECT_NE(refusal(R"({""="1"})").find("a label's name"), std::string::npos);
+    EXPECT_NE(refusal(R"({"a)").find("missing closing quote"), std::string::npos);
+}
+
+TEST(Matchers, TheirTextReadsBackAsTheSame) {
+    for (const std::string text : {R"({})", R"({a="1",b!="2",c=~"3|\.4",d!~"5"})", R"({"x \"y"="a\\b\"c"})"}) {
+        const auto matchers = *parse_matchers(text);
+        const auto again = *parse_matchers(matchers_text(matchers));
+        ASSERT_EQ(again.size(), matchers.size()) << text;
+        for (std::size_t i = 0; i < again.size(); ++i) {
+            EXPECT_EQ(again[i].label, matchers[i].label);
+            EXPECT_EQ(again[i].op, matchers[i].op);
+            EXPECT_EQ(again[i].value, matchers[i].value);
+        }
+    }
+}
+
 TEST(Matchers, LabelsHaveLettersDigitsAndFourSigns) {
     SessionRecord record = board();
     record.labels = {{"a_B-3.x/y", "1"}};

@@ -46,13 +46,6 @@ std::string name_of(const PairKey& key) {
 
 using SourcesByKey = std::map<PairKey, std::vector<ValueSource>>;
 
-std::string label_or_name(const SessionRecord& record, const std::string& label) {
-    if (label == "target") {
-        return record.target_name;
-    }
-    return label == "arch" ? record.architecture : label_of(record, label).value_or("");
-}
-
 Result<SourcesByKey> find_sources(const Scan& scan, const DiffOptions& options, std::vector<std::string>& warnings) {
     auto sources = PERFLEET_TRY(options.pair.empty() ? find_value_sources(scan, 0)
                                                      : find_pair_sources(scan, options.pair, 0, warnings));
@@ -60,7 +53,7 @@ Result<SourcesByKey> find_sources(const Scan& scan, const DiffOptions& options, 
     for (ValueSource& source : sources) {
         PairKey key;
         for (const std::string& label : options.by) {
-            key.labels.push_back(label_or_name(scan.sessions()[source.session_index].record, label));
+            key.labels.push_back(matched_value(scan.sessions()[source.session_index].record, label));
         }
         key.event = source.event;
         key.unit = value_unit(source.unit).name;

@@ -69,19 +69,6 @@ std::string labels_text(const SessionRecord& record) {
     return joined(parts, ",");
 }
 
-// The ledger over all kinds of rows of these sessions.
-Ledger ledger_of(const Scan& scan, const std::vector<std::size_t>& indices, std::vector<std::string>& warnings) {
-    Ledger sum;
-    for (const std::size_t i : indices) {
-        for (const Series& series : scan.ledger_series(i)) {
-            if (scan.is_selected(i, series)) {
-                sum.add(scan.ledger(i, series, warnings));
-            }
-        }
-    }
-    return sum;
-}
-
 // Reads all blocks, so that later ledgers count damaged ones as lost.
 Result<Done> find_damaged_blocks(const Scan& scan) {
     constexpr std::array kWanted{ColumnId::kTime};
@@ -155,6 +142,19 @@ std::vector<std::size_t> sessions_by_start(const Scan& scan) {
     return indices;
 }
 
+Ledger ledger_of_sessions(const Scan& scan, const std::vector<std::size_t>& indices,
+                          std::vector<std::string>& warnings) {
+    Ledger sum;
+    for (const std::size_t i : indices) {
+        for (const Series& series : scan.ledger_series(i)) {
+            if (scan.is_selected(i, series)) {
+                sum.add(scan.ledger(i, series, warnings));
+            }
+        }
+    }
+    return sum;
+}
+
 Answer make_targets(const Scan& scan) {
     struct Target {
         const SessionRecord* newest = nullptr;
@@ -193,7 +193,7 @@ Answer make_targets(const Scan& scan) {
                                labels_text(*target.newest), target.session_count, format_time(target.first),
                                format_time(target.last)});
     }
-    answer.ledger = ledger_of(scan, indices, answer.warnings);
+    answer.ledger = ledger_of_sessions(scan, indices, answer.warnings);
     drop_repeated(answer.warnings);
     return answer;
 }
@@ -223,7 +223,7 @@ Result<Answer> make_sessions(const Scan& scan) {
                                events_text(events), stored_rows(session), std::uint64_t{session.batches.size()},
                                session.record.collector_version, labels_text(session.record)});
     }
-    answer.ledger = ledger_of(scan, indices, answer.warnings);
+    answer.ledger = ledger_of_sessions(scan, indices, answer.warnings);
     drop_repeated(answer.warnings);
     return answer;
 }

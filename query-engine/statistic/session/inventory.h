@@ -3,6 +3,10 @@
 // With a time range: the sessions that overlap it.
 #pragma once
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/answer/answer.h"
 
@@ -22,5 +26,9 @@ namespace perfleet {
 
 // Indices of the scan's sessions that overlap the time range, ascending by (start, session).
 [[nodiscard]] std::vector<std::size_t> sessions_by_start(const Scan& scan);
+
+// The ledger over all kinds of rows of these sessions.
+[[nodiscard]] Ledger ledger_of_sessions(const Scan& scan, const std::vector<std::size_t>& indices,
+                                        std::vector<std::string>& warnings);
 
 }  // namespace perfleet

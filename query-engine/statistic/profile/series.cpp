@@ -1,0 +1,231 @@
+#include "query-engine/statistic/profile/series.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "query-engine/select/cgroup_path.h"
+#include "query-engine/statistic/answer/answer_size.h"
+#include "query-engine/statistic/session/measure.h"
+#include "query-engine/statistic/stack/stack_counts.h"
+#include "storage/select/matcher.h"
+
+namespace perfleet {
+namespace {
+
+constexpr const char* kCommand = "comm";
+constexpr double kStepSMin = 0.001;
+constexpr double kStepSMax = 366.0 * 86'400;
+constexpr std::size_t kKeysMax = 16;
+constexpr std::size_t kMapNodeSizeBytes = 64;
+
+struct Steps {
+    std::int64_t start_ns = 0;
+    std::int64_t width_ns = 0;
+    std::uint32_t count = 1;
+
+    [[nodiscard]] UtcNs start_of(std::uint32_t step) const { return UtcNs{start_ns + step * width_ns}; }
+};
+
+Result<Steps> steps_of(const Scan& scan, const Measure& measure, double step_s) {
+    const Selection& selection = scan.selection();
+    Steps steps;
+    std::optional<std::pair<UtcNs, UtcNs>> range;  // of the rows, both included
+    for (const std::string& part : measure.parts) {
+        if (const auto own = event_time_range(scan, part)) {
+            range = range ? std::pair{std::min(range->first, own->first), std::max(range->second, own->second)} : *own;
+        }
+    }
+    if (!range) {
+        return steps;
+    }
+    const std::int64_t first = selection.from ? selection.from->value : range->first.value;
+    const std::int64_t last =
+        selection.to ? std::min(selection.to->value - 1, range->second.value) : range->second.value;
+    steps.start_ns = first;
+    steps.width_ns = std::max<std::int64_t>(last - first + 1, 1);
+    if (step_s > 0) {
+        steps.width_ns = static_cast<std::int64_t>(std::llround(step_s * static_cast<double>(kNsPerSecond)));
+        const std::int64_t count = (std::max(last - first, std::int64_t{0}) / steps.width_ns) + 1;
+        if (count > SeriesOptions::kStepsMax) {
+            return Error{ErrorCode::kUsage, "--step: " + std::to_string(count) + " steps are more than " +
+                                                std::to_string(SeriesOptions::kStepsMax) +
+                                                "; take a longer step, or a shorter range (--from, --until)"};
+        }
+        steps.count = static_cast<std::uint32_t>(count);
+    }
+    return steps;
+}
+
+std::string value_of(const std::string& key, const Runner& runner, const SessionRecord& session) {
+    if (key == kCommand) {
+        return runner.command;
+    }
+    if (key == "cgroup") {
+        return runner.cgroup;
+    }
+    const CgroupOwner owner = owner_of_cgroup(runner.cgroup);
+    return key == "container" ? std::string{short_container(owner.container)}
+           : key == "pod"     ? owner.pod
+           : key == "unit"    ? owner.unit
+                              : matched_value(session, key);
+}
+
+bool is_of_cgroup(const std::string& key) {
+    return key == "cgroup" || key == "container" || key == "pod" || key == "unit";
+}
+
+bool is_of_session(const std::string& key) { return key != kCommand && !is_of_cgroup(key); }
+
+// Sums by group and step.
+class Groups {
+public:
+    Groups(const SeriesOptions& options, QueryMemory& memory) : options_{options}, share_{memory} {}
+
+    // Stops adding if the memory is exceeded.
+    void add(const EpochStackCounts& epoch, const SessionRecord& session) {
+        Sum* sum = nullptr;
+        const StackCount* last = nullptr;
+        for (const StackCount& count : epoch.counts) {
+            if (last == nullptr || last->runner_index != count.runner_index) {
+                sum = &sum_of(epoch.runners[count.runner_index], session);
+            }
+            *sum += count.sum;
+            last = &count;
+        }
+        share_.set(size_bytes_);
+    }
+
+    void write(const Steps& steps, Answer& answer) {
+        struct Ranked {
+            Sum total;
+            const std::vector<std::string>* values;
+            const std::map<std::uint32_t, Sum>* sums;
+        };
+        std::vector<Ranked> ranked;
+        for (const auto& [values, sums] : groups_) {
+            Ranked one{{}, &values, &sums};
+            for (const auto& [step, sum] : sums) {
+                one.total += sum;
+            }
+            ranked.push_back(one);
+        }
+        std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
+            return std::tuple{a.total.magnitude(), a.total.rows} > std::tuple{b.total.magnitude(), b.total.rows};
+        });
+        const std::size_t limit = options_.group_count_max.value_or(ranked.size());
+        if (limit < ranked.size()) {
+            answer.warnings.push_back(std::to_string(ranked.size() - limit) + " of " + std::to_string(ranked.size()) +
+                                      " groups are left out (--limit)");
+            ranked.resize(limit);
+        }
+        for (const Ranked& group : ranked) {
+            for (const auto& [step, sum] : *group.sums) {
+                if (share_.is_exceeded()) {
+                    return;
+                }
+                std::vector<AnswerValue> row{format_time(steps.start_of(step))};
+                row.insert(row.end(), group.values->begin(), group.values->end());
+                row.emplace_back(integer_value(sum.amount));
+                row.emplace_back(sum.rows);
+                share_.add(answer_row_size_bytes(row.size()) + answer_text_size_bytes(row));
+                answer.rows.push_back(std::move(row));
+            }
+        }
+    }
+
+private:
+    [[nodiscard]] Sum& sum_of(const Runner& runner, const SessionRecord& session) {
+        std::vector<std::string> values;
+        for (const std::string& key : options_.by) {
+            values.push_back(value_of(key, runner, session));
+        }
+        const auto [group, is_new_group] = groups_.try_emplace(std::move(values));
+        const auto [step, is_new_step] = group->second.try_emplace(runner.slice);
+        size_bytes_ += is_new_group ? kMapNodeSizeBytes * (1 + options_.by.size()) : 0;
+        size_bytes_ += is_new_step ? kMapNodeSizeBytes : 0;
+        return step->second;
+    }
+
+    const SeriesOptions& options_;
+    std::map<std::vector<std::string>, std::map<std::uint32_t, Sum>> groups_;
+    std::size_t size_bytes_ = 0;
+    MemoryShare share_;
+};
+
+}  // namespace
+
+const OptionTable<SeriesOptions>& series_options() {
+    static const OptionTable<SeriesOptions> kTable =
+        OptionTable<SeriesOptions>{}
+            .value({.name = "step",
+                    .type = OptionType::kReal,
+                    .value_name = "S",
+                    .summary = "seconds of a step; default: the whole range is one",
+                    .min = kStepSMin,
+                    .max = kStepSMax},
+                   &SeriesOptions::step_s)
+            .text({.name = "by",
+                   .value_name = "KEYS",
+                   .summary = "one series for each of: comm, cgroup, container, pod, unit, target, arch, or a label",
+                   .is_list = true},
+                  [](const std::string& text, SeriesOptions& options) -> Result<Done> {
+                      options.by = split_list(text);
+                      return options.by.size() <= kKeysMax
+                                 ? Result<Done>{Done{}}
+                                 : option_error("by", text, "at most " + std::to_string(kKeysMax) + " keys");
+                  })
+            .value({.name = "limit",
+                    .type = OptionType::kCount,
+                    .value_name = "N",
+                    .summary = "only the N largest series",
+                    .min = 1},
+                   &SeriesOptions::group_count_max);
+    return kTable;
+}
+
+Result<Answer> make_series(const Scan& scan, Symbolizer& symbolizer, const SeriesOptions& options) {
+    const auto measure = PERFLEET_TRY(choose_measure(scan));
+    const std::string unit = measure ? measure->unit : kRowUnit;
+    Answer answer;
+    answer.columns = {{"time", ""}};
+    for (const std::string& key : options.by) {
+        answer.columns.push_back({key, ""});
+    }
+    answer.columns.push_back({"amount", unit});
+    answer.columns.push_back({"samples", kRowUnit});
+    if (!measure) {
+        answer.warnings.emplace_back("no samples are in the selection (perfleet losses lists what there is)");
+        return answer;
+    }
+    const Steps steps = PERFLEET_TRY(steps_of(scan, *measure, options.step_s));
+    StackCountOptions wanted;
+    wanted.per_cgroup = std::ranges::any_of(options.by, is_of_cgroup);
+    if (steps.count > 1 || std::ranges::any_of(options.by, is_of_session)) {
+        wanted.cuts = [&](std::size_t session_index) {  // with none, too, counts are of one session
+            std::vector<Ticks> cuts;
+            for (std::uint32_t step = 1; step < steps.count; ++step) {
+                cuts.push_back(scan.sessions()[session_index].clock.ticks_of(steps.start_of(step)));
+            }
+            return cuts;
+        };
+    }
+    Groups groups{options, scan.memory()};
+    RowTotal total;
+    PERFLEET_TRY(visit_stack_counts(scan, *measure, wanted, [&](const EpochStackCounts& epoch) {
+        total += epoch.total;
+        groups.add(epoch, scan.sessions()[epoch.session_index].record);
+    }));
+    groups.write(steps, answer);
+    if (scan.memory().is_exceeded()) {
+        return scan.memory().exceeded();
+    }
+    answer.measure = answer_measure(*measure, total);
+    warn_of_no_samples(*measure, total.sum.rows != 0, answer.warnings);
+    finish_profile(scan, *measure, total, symbolizer, answer.ledger, answer.warnings);
+    return answer;
+}
+
+}  // namespace perfleet
