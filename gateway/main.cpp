@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "daemon/command-line/arguments.h"
+#include "daemon/listen/http_option.h"
 #include "daemon/log/log.h"
 #include "daemon/metrics/metrics_option.h"
 #include "daemon/metrics/metrics_server.h"
@@ -78,6 +79,7 @@ struct Arguments {
     std::string query_config;  // a file; empty: the default files
     std::string query_key;
     std::string clients;
+    HttpOptions http;
     std::size_t connections_max = 0;
     bool asks_for_symbols = true;
     std::string debuginfod;  // servers; empty: none
@@ -115,8 +117,8 @@ Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, 
         return error_from_errno(error.value(), "/proc/self/exe");
     }
     return QueryProcess::start({(own.parent_path() / "perfleet-query").string(), arguments.data, arguments.query,
-                                arguments.query_config, arguments.query_key, arguments.clients, arguments.log_level,
-                                arguments.log_format, sink});
+                                arguments.query_config, arguments.query_key, arguments.clients, arguments.http.address,
+                                arguments.http.service_key, arguments.log_level, arguments.log_format, sink});
 }
 
 Result<std::unique_ptr<SymbolFetch>> start_symbol_fetch(const Arguments& arguments, const LogSink& sink) {
@@ -182,6 +184,9 @@ Result<Done> check(const Arguments& arguments) {
     }
     if (arguments.query != kNoQueries) {
         PERFLEET_TRY(check_program_endpoint("--query", arguments.query, !arguments.query_key.empty()));
+    }
+    if (arguments.query == kNoQueries && !arguments.http.address.empty()) {
+        return Error{ErrorCode::kUsage, "--http: the query process answers it; leave --query none out"};
     }
     for (const auto& [option, file] : {std::pair{"--key", arguments.key}, {"--query-key", arguments.query_key}}) {
         if (file.empty()) {
@@ -280,6 +285,7 @@ int run(const Arguments& arguments) {
         return fail(*log, symbol_fetch.error());
     }
     const std::string query = *queries == nullptr ? std::string{kNoQueries} : (*queries)->endpoint();
+    const std::string http = *queries == nullptr ? std::string{} : (*queries)->http_address();
     const std::unique_ptr<StoreCompaction> compaction =
         arguments.is_without_compaction ? nullptr : StoreCompaction::start(**store, sink);
     const std::unique_ptr<StoreRetention> retention =
@@ -295,6 +301,7 @@ int run(const Arguments& arguments) {
     }
     const std::string listen = comma_separated((*gateway)->endpoints());
     std::string ready = "ready listen=" + listen + " query=" + query;
+    ready += http.empty() ? "" : " http=" + http;
     ready += *metrics == nullptr ? "" : " metrics=" + (*metrics)->address();
     std::printf("%s\n", ready.c_str());
     std::fflush(stdout);
@@ -377,6 +384,8 @@ int main(int argc, char** argv) {
             {"--query-clients DIR", arguments.clients,
              "Folder of the public keys of query clients; they have read-only access", is_not_empty,
              needs("--query-key")},
+            http_row(arguments.http),
+            http_service_name_row(arguments.http),
             {"--connections N", arguments.connections_max,
              "Connections of collectors at once. Default: three quarters of the limit of open files, or what --memory "
              "is enough for",

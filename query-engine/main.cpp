@@ -1,4 +1,4 @@
-// perfleet-query: answers queries about a store over ZeroMQ, beside the gateway that writes it.
+// perfleet-query: answers queries about a store over ZeroMQ and HTTP, beside the gateway that writes it.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,11 +9,17 @@
 #include <string>
 
 #include "daemon/command-line/arguments.h"
+#include "daemon/listen/http_option.h"
 #include "daemon/log/log.h"
+#include "daemon/metrics/metrics_server.h"
+#include "daemon/metrics/process_metrics.h"
 #include "daemon/option/program_options.h"
 #include "daemon/start/program_start.h"
 #include "daemon/start/stop_signal.h"
 #include "exporters/format/export_format.h"
+#include "exporters/report/report.h"
+#include "query-engine/http/api/http_api.h"
+#include "query-engine/http/http_server.h"
 #include "query-engine/limits/query_limits.h"
 #include "query-engine/service/query_service.h"
 #include "query-engine/wire/query_server.h"
@@ -42,8 +48,60 @@ void print_counts(const TransportCounts& counts) {
     (void)!write(STDOUT_FILENO, line.data(), line.size());
 }
 
-int serve(const std::string& data, const std::string& listen, const QueryServerKeys* keys, const SymbolPaths& paths,
-          std::size_t memory_size_bytes, const QueryServer::CountsLogSink& log_counts, int stop_fd, Log& log) {
+struct Arguments {
+    std::string data;
+    std::string listen = "tcp://127.0.0.1:7412";
+    HttpOptions http;
+    SymbolPaths paths;
+    QueryServerKeys keys;
+    std::string log_level = "notice";
+    std::string log_format = "text";
+    bool reports_counts = false;
+    std::size_t memory_size_bytes = limits::kQueriesMemorySizeBytes;
+};
+
+std::string http_metrics(const HttpServer& server) {
+    const HttpCounts counts = server.counts();
+    MetricPage page;
+    page.counter("perfleet_http_requests_total", "Requests that were read whole.", counts.requests);
+    page.counter("perfleet_http_refused_total",
+                 "Requests refused before they were looked at: malformed, too large, another host.", counts.refused);
+    page.counter("perfleet_http_busy_total", "Requests answered 503, as too many waited.", counts.busy);
+    page.counter("perfleet_http_connections_total", "Connections accepted.", counts.connections);
+    page.counter("perfleet_http_connections_dropped_total", "Connections closed: too slow, or for another one.",
+                 counts.dropped);
+    add_process_metrics(page);
+    return metrics_text(page);
+}
+
+// HTTP beside ZeroMQ: the same queries, until it is destroyed.
+class HttpService {
+public:
+    Result<Done> start(const HttpOptions& options, QueryHandler run) {
+        const ListenAddress address = PERFLEET_TRY(parse_http_address(options.address));
+        const auto report = [](const Answer& answer) { return format_report(answer, ReportFormat::kJson); };
+        api_ = std::make_unique<HttpApi>(HttpApiOptions{{std::move(run), report, export_formats()},
+                                                        options.service_key,
+                                                        [this] { return http_metrics(*server_); }});
+        auto listening = PERFLEET_TRY(listen_at(address));
+        address_ = bound_address(address, listening.get());
+        server_ =
+            HttpServer::make(std::move(listening), address.host,
+                             [this](const HttpRequest& request, HttpReply& reply) { api_->answer(request, reply); });
+        server_->start();
+        return Done{};
+    }
+    // Empty: there is none.
+    [[nodiscard]] const std::string& address() const { return address_; }
+
+private:
+    std::string address_;
+    std::unique_ptr<HttpApi> api_;
+    std::unique_ptr<HttpServer> server_;
+};
+
+int serve(const Arguments& arguments, const QueryServer::CountsLogSink& log_counts, int stop_fd, Log& log) {
+    const std::string& data = arguments.data;
     Result<std::unique_ptr<StoreReader>> store = open_store_reader(data);
     if (!store.ok()) {
         return fail(log,
@@ -52,17 +110,25 @@ int serve(const std::string& data, const std::string& listen, const QueryServerK
                                                           ": --data takes the folder that perfleet-gateway writes to"}
                         : store.error());
     }
-    MemoryPool memory{memory_size_bytes};
-    const QueryService service{**store, paths, export_formats(), &memory};
+    MemoryPool memory{arguments.memory_size_bytes};
+    const QueryService service{**store, arguments.paths, export_formats(), &memory};
     const auto run = [&](Query query, QueryReply& reply) -> Result<QueryEnd> {
         PERFLEET_TRY((*store)->refresh());
         return service.run(std::move(query), reply);
     };
-    const Result<std::unique_ptr<QueryServer>> server = QueryServer::open(listen, run, keys);
+    const Result<std::unique_ptr<QueryServer>> server =
+        QueryServer::open(arguments.listen, run, arguments.keys.key_file.empty() ? nullptr : &arguments.keys);
     if (!server.ok()) {
         return fail(log, server.error());
     }
-    std::printf("ready query=%s\n", (*server)->endpoint().c_str());
+    HttpService http;
+    if (const Result<Done> started =
+            arguments.http.address.empty() ? Result<Done>{Done{}} : http.start(arguments.http, run);
+        !started.ok()) {
+        return fail(log, started.error());
+    }
+    std::printf("ready query=%s%s\n", (*server)->endpoint().c_str(),
+                http.address().empty() ? "" : (" http=" + http.address()).c_str());
     std::fflush(stdout);
     const Result<Done> served = (*server)->serve(stop_fd, log_counts);
     return served.ok() ? 0 : fail(log, served.error());
@@ -74,14 +140,7 @@ int main(int argc, char** argv) {
     if (!start_program("perfleet-query", kLibraryThreads)) {
         return kExitFailure;
     }
-    std::string data;
-    std::string listen = "tcp://127.0.0.1:7412";
-    SymbolPaths paths;
-    QueryServerKeys keys;
-    std::string log_level = "notice";
-    std::string log_format = "text";
-    bool reports_counts = false;
-    std::size_t memory_size_bytes = limits::kQueriesMemorySizeBytes;
+    Arguments arguments;
     CLI::App app{
         "Answers queries about a data folder, beside the gateway that writes it or without one. Prints one line `ready "
         "query=...` when it serves; stops on SIGTERM or Ctrl-C.",
@@ -90,38 +149,43 @@ int main(int argc, char** argv) {
     add_options(
         app,
         {
-            {"--data DIR", data, "folder of the store, or rados:[USER@]POOL[/NAMESPACE]", is_not_empty, is_required},
+            {"--data DIR", arguments.data, "folder of the store, or rados:[USER@]POOL[/NAMESPACE]", is_not_empty,
+             is_required},
             ceph_conf_row(),
-            {"--listen ENDPOINT", listen,
+            {"--listen ENDPOINT", arguments.listen,
              "endpoint for query clients: tcp://127.0.0.1:PORT (* takes a free port), ipc://PATH", is_not_empty,
              shows_default},
-            {"--key FILE", keys.key_file,
+            {"--key FILE", arguments.keys.key_file,
              "its secret key (perfleet keygen); query clients then need keys, too, and it may listen on every address",
              is_not_empty, needs("--query-clients")},
-            {"--query-clients DIR", keys.clients_folder,
+            {"--query-clients DIR", arguments.keys.clients_folder,
              "folder of the public keys (NAME.pub) of query clients; read again when it changes", is_not_empty,
              needs("--key")},
-            {"--symfs DIR", paths.symfs, "look for images below this folder", is_not_empty,
+            http_row(arguments.http),
+            http_service_name_row(arguments.http),
+            {"--symfs DIR", arguments.paths.symfs, "look for images below this folder", is_not_empty,
              is_checked_by(CLI::ExistingDirectory)},
-            memory_row(memory_size_bytes,
+            memory_row(arguments.memory_size_bytes,
                        "what all queries together may take for what they read and count: bytes, or with k, m, g. On "
                        "top of it come up to 64 MiB for the program and its connections, and the store's cache"),
-            log_level_row(log_level),
-            log_format_row(log_format),
-            {"--report-counts", reports_counts,
+            log_level_row(arguments.log_level),
+            log_format_row(arguments.log_format),
+            {"--report-counts", arguments.reports_counts,
              "after the ready line, print a line `counts ...` whenever the connection counters change, for the gateway "
              "that started it"},
         });
     if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
         return *status;
     }
-    Result<std::unique_ptr<Log>> opened_log = Log::to_standard_error("perfleet-query", log_level, log_format);
+    Result<std::unique_ptr<Log>> opened_log =
+        Log::to_standard_error("perfleet-query", arguments.log_level, arguments.log_format);
     if (!opened_log.ok()) {
         std::fprintf(stderr, "perfleet-query: %s\n", opened_log.error().message.c_str());
         return kExitUsage;
     }
     Log& log = **opened_log;
-    if (const Result<Done> checked = check_program_endpoint("--listen", listen, !keys.key_file.empty());
+    if (const Result<Done> checked =
+            check_program_endpoint("--listen", arguments.listen, !arguments.keys.key_file.empty());
         !checked.ok()) {
         return fail(log, checked.error());
     }
@@ -130,11 +194,10 @@ int main(int argc, char** argv) {
     if (!stop.ok()) {
         return fail(log, stop.error());
     }
-    if (reports_counts) {
+    if (arguments.reports_counts) {
         // A parent that doesn't read the counts must not block queries.
         (void)fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
     }
-    keys.log = [&log](std::string_view text) { log.write({LogLevel::kWarning, "keys", text}); };
-    return serve(data, listen, keys.key_file.empty() ? nullptr : &keys, paths, memory_size_bytes,
-                 reports_counts ? print_counts : QueryServer::CountsLogSink{}, (*stop)->fd(), log);
+    arguments.keys.log = [&log](std::string_view text) { log.write({LogLevel::kWarning, "keys", text}); };
+    return serve(arguments, arguments.reports_counts ? print_counts : QueryServer::CountsLogSink{}, (*stop)->fd(), log);
 }

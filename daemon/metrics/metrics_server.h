@@ -11,6 +11,11 @@
 
 namespace perfleet {
 
+inline constexpr const char* kMetricsContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+// The page as Prometheus text, for programs that answer HTTP themselves.
+[[nodiscard]] std::string metrics_text(const MetricPage& page);
+
 class MetricsServer {
 public:
     // `HOST:PORT`: an IPv4 address of this machine and a port; `*` or 0 takes a free one. Errors: kUsage, naming the

@@ -29,6 +29,11 @@ constexpr std::size_t kLineSizeBytesMax = 4'096;
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr int kNiceness = 10;  // added to the gateway's: where processors are short, ingest goes first
 
+struct QueryAddresses {
+    std::string endpoint;
+    std::string http;  // empty: none
+};
+
 // One run of the program. The destructor kills it.
 class Run {
 public:
@@ -57,8 +62,8 @@ public:
         return true;
     }
 
-    // The endpoint of `ready query=ENDPOINT`, once that line was read.
-    [[nodiscard]] const std::optional<std::string>& ready_endpoint() const { return ready_endpoint_; }
+    // Of the line `ready query=ENDPOINT http=HOST:PORT`, once it was read.
+    [[nodiscard]] const std::optional<QueryAddresses>& addresses() const { return addresses_; }
 
     // The counts of the last line that has them.
     [[nodiscard]] const TransportCounts& transport_counts() const { return transport_counts_; }
@@ -89,8 +94,11 @@ public:
 private:
     void take_line() {
         constexpr std::string_view kReady = "ready query=";
-        if (!ready_endpoint_.has_value() && line_.starts_with(kReady)) {
-            ready_endpoint_ = line_.substr(kReady.size());
+        constexpr std::string_view kHttp = " http=";
+        if (!addresses_.has_value() && line_.starts_with(kReady)) {
+            const std::string rest = line_.substr(kReady.size());
+            const std::size_t end = std::min(rest.find(kHttp), rest.size());
+            addresses_ = {rest.substr(0, end), end == rest.size() ? "" : rest.substr(end + kHttp.size())};
         } else if (const auto counts = parse_counts(line_)) {
             transport_counts_ = *counts;
         }
@@ -99,12 +107,12 @@ private:
     pid_t pid_;
     FileDescriptor output_;
     std::string line_;  // an incomplete line of output
-    std::optional<std::string> ready_endpoint_;
+    std::optional<QueryAddresses> addresses_;
     TransportCounts transport_counts_;
     std::string ending_;
 };
 
-Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, const std::string& listen) {
+Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, const QueryAddresses& listen) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
         return error_from_errno(errno, "pipe");
@@ -112,13 +120,17 @@ Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, 
     FileDescriptor read_end{ends[0]};
     const FileDescriptor write_end{ends[1]};
     std::vector<const char*> arguments{options.program.c_str(), "--data",         options.data.c_str(), "--listen",
-                                       listen.c_str(),          "--report-counts"};
+                                       listen.endpoint.c_str(), "--report-counts"};
     if (!options.config_file.empty()) {
         arguments.insert(arguments.end(), {"--config", options.config_file.c_str()});
     }
     if (!options.key_file.empty()) {
         arguments.insert(arguments.end(),
                          {"--key", options.key_file.c_str(), "--query-clients", options.clients_folder.c_str()});
+    }
+    if (!listen.http.empty()) {
+        arguments.insert(arguments.end(),
+                         {"--http", listen.http.c_str(), "--http-service-name", options.http_service_key.c_str()});
     }
     arguments.insert(arguments.end(),
                      {"--log-level", options.log_level.c_str(), "--log-format", options.log_format.c_str()});
@@ -165,14 +177,15 @@ public:
         if (!stop_) {
             return error_from_errno(errno, "eventfd");
         }
-        std::promise<Result<std::string>> first;
+        std::promise<Result<QueryAddresses>> first;
         auto ready = first.get_future();
         watcher_ = std::thread{[this, &first] { watch(first); }};
-        endpoint_ = PERFLEET_TRY(ready.get());
+        addresses_ = PERFLEET_TRY(ready.get());
         return Done{};
     }
 
-    const std::string& endpoint() const override { return endpoint_; }
+    const std::string& endpoint() const override { return addresses_.endpoint; }
+    const std::string& http_address() const override { return addresses_.http; }
     std::uint64_t restart_count() const override { return restart_count_.load(std::memory_order_relaxed); }
     TransportCounts transport_counts() const override {
         const std::scoped_lock lock{counts_mutex_};
@@ -206,14 +219,14 @@ private:
     }
 
     // Starts the program and waits until it is ready.
-    Result<std::string> start_run(std::unique_ptr<Run>& run, const std::string& listen) {
+    Result<QueryAddresses> start_run(std::unique_ptr<Run>& run, const QueryAddresses& listen) {
         run = PERFLEET_TRY(fork_program(options_, listen));
         const std::uint64_t deadline_ns = monotonic_now_ns() + kReadyWithinNs;
         while (true) {
             switch (next_event(run.get(), deadline_ns)) {
                 case Event::kOutput:
-                    if (run->ready_endpoint().has_value()) {
-                        return *run->ready_endpoint();
+                    if (run->addresses().has_value()) {
+                        return *run->addresses();
                     }
                     break;
                 case Event::kEnd:
@@ -227,22 +240,22 @@ private:
         }
     }
 
-    void watch(std::promise<Result<std::string>>& first) {
+    void watch(std::promise<Result<QueryAddresses>>& first) {
         std::unique_ptr<Run> run;
-        auto endpoint = start_run(run, options_.listen);
-        const bool is_ready = endpoint.ok();
-        const std::string listen = is_ready ? *endpoint : std::string{};
+        auto addresses = start_run(run, {options_.listen, options_.http});
+        const bool is_ready = addresses.ok();
+        const QueryAddresses listen = is_ready ? *addresses : QueryAddresses{};
         if (!is_ready) {
             run.reset();
         }
-        first.set_value(std::move(endpoint));  // `first` must not be used from here on
+        first.set_value(std::move(addresses));  // `first` must not be used from here on
         if (is_ready) {
             keep_running(run, listen);
         }
     }
 
     // Restarts the program whenever it ends, after ever longer pauses while runs are short, until the stop.
-    void keep_running(std::unique_ptr<Run>& run, const std::string& listen) {
+    void keep_running(std::unique_ptr<Run>& run, const QueryAddresses& listen) {
         std::uint64_t restart_after_ns = kRestartAfterNsMin;
         while (true) {
             const std::uint64_t started_ns = monotonic_now_ns();
@@ -282,7 +295,7 @@ private:
     }
 
     Options options_;
-    std::string endpoint_;
+    QueryAddresses addresses_;
     WakeEvent stop_;
     std::atomic<std::uint64_t> restart_count_{0};
     mutable std::mutex counts_mutex_;

@@ -24,13 +24,15 @@ public:
         std::string config_file;  // empty: the default files
         std::string key_file;     // its secret key; with the folder of query clients' public keys, or neither
         std::string clients_folder;
+        std::string http;              // HOST:PORT of its HTTP; empty: none
+        std::string http_service_key;  // as --http-service-name
         std::string log_level;  // of its log on standard error, which it shares with this process; as --log-level
         std::string log_format;
         LogSink log;  // called on the watching thread
     };
 
-    // Waits at most kReadyWithinNs for its line `ready query=ENDPOINT`. Errors: kNotFound (no such program), kIo (it
-    // ended; its standard error says why), kUnavailable (not ready in time).
+    // Waits at most kReadyWithinNs for its line `ready query=ENDPOINT`, with HTTP `http=HOST:PORT`, too. Errors:
+    // kNotFound (no such program), kIo (it ended; its standard error says why), kUnavailable (not ready in time).
     [[nodiscard]] static Result<std::unique_ptr<QueryProcess>> start(Options options);
 
     // Ends the program: politely, and after kStopWithinNs by force.
@@ -38,6 +40,9 @@ public:
 
     // The endpoint where it answers queries; restarts keep it.
     [[nodiscard]] virtual const std::string& endpoint() const = 0;
+
+    // Where it answers HTTP, HOST:PORT; empty: nowhere. Restarts keep it.
+    [[nodiscard]] virtual const std::string& http_address() const = 0;
 
     // How often it has died and was restarted. From any thread.
     [[nodiscard]] virtual std::uint64_t restart_count() const = 0;

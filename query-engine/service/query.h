@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,5 +53,8 @@ public:
     // Receives the number of rows read and the total. Borrows the reply.
     [[nodiscard]] virtual ProgressReport progress() = 0;
 };
+
+// Runs a query and answers by the reply; called on several threads at once.
+using QueryHandler = std::function<Result<QueryEnd>(Query, QueryReply&)>;
 
 }  // namespace perfleet

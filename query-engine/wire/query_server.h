@@ -26,9 +26,6 @@
 
 namespace perfleet {
 
-// Runs a query and answers by the reply; called on several threads at once.
-using QueryHandler = std::function<Result<QueryEnd>(Query, QueryReply&)>;
-
 // Keys of an endpoint that requires them: its own secret key, and the folder with public keys of query clients.
 struct QueryServerKeys {
     std::string key_file;

@@ -51,7 +51,7 @@ OFFERED_TO_IMPORTERS = {
 # "." is the files of the module's own folder. Tests may include all.
 FOLDER_ORDER = {
     "schemas": "vocabulary host text columns perf sel4 wire peers zmtp zeromq",
-    "daemon": "terminal log option metrics service start command-line",
+    "daemon": "terminal log option listen metrics service start command-line",
     "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire network metrics small source/sel4 bare-metal"
                         " source/linux/bpf source/linux/image source/linux/event source/linux/opening source/linux spool linux/host linux/link linux/symbols linux relay"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/boot"
@@ -59,7 +59,7 @@ FOLDER_ORDER = {
     "storage": "limits number model clock key block dictionary summary select engine engine/rados engine/rocksdb read compact store verify copy",
     "gateway": "counts wire process control admission ingest compaction retention metrics .",
     "query-engine": "limits ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
-                    " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic service wire .",
+                    " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic service wire http http/pyroscope http/api .",
     "exporters": "sink report figure profile rows script timeline * format",  # no format includes another
     "tools": "perfleet/shell perfleet/import/session perfleet/import/recording perfleet/import/perf-data"
              " perfleet/import/pprof perfleet/import perfleet/query perfleet/session perfleet/function perfleet/record perfleet/store perfleet",
@@ -100,6 +100,7 @@ LIBRARIES = [
     Library("libbpf", r"bpf/\w+\.h$", ("target-collector/source/linux/bpf/",)),
     Library("libiberty", r"libiberty/", ("query-engine/symbol/",)),
     Library("Boost.Math", r"boost/math/", ("query-engine/statistic/number/distribution.cpp",)),
+    Library("Boost.Beast", r"boost/(asio|beast)/", ("query-engine/http/http_server.cpp",)),
     Library("RE2", r"re2/", ("storage/select/matcher.cpp",)),
     Library("Cap'n Proto", r"(capnp|kj)/|.*\.capnp\.h$", ("gateway/admission/", "gateway/ingest/reply.cpp", "query-engine/wire/", "tests/"),
             in_unit_tests=True),
@@ -107,12 +108,12 @@ LIBRARIES = [
             in_unit_tests=True),
     Library("prometheus-cpp", r"prometheus/", ("daemon/metrics/metrics_server.cpp",)),
     Library("libtraceevent", r"traceevent/", ("exporters/script/trace_format.cpp",)),
-    Library("protozero", r"protozero/", ("exporters/", "tools/perfleet/import/")),
+    Library("protozero", r"protozero/", ("exporters/", "query-engine/http/", "tools/perfleet/import/")),
     Library("cairo", r"cairo(\.h$|-|/)", ("exporters/figure/png.cpp",)),
     Library("spdlog", r"spdlog/", ("daemon/log/log.cpp",)),
     Library("GoogleTest", r"(gtest|gmock)/", ("tests/",), in_unit_tests=True),
     Library("Google Benchmark", r"benchmark/", ("tests/benchmark/",)),
-    Library("CLI11", r"CLI/", ("daemon/command-line/", "daemon/option/", "tools/", "tests/chaos/", "daemon/metrics/metrics_option.cpp",
+    Library("CLI11", r"CLI/", ("daemon/command-line/", "daemon/option/", "tools/", "tests/chaos/", "daemon/metrics/metrics_option.cpp", "daemon/listen/http_option.cpp",
                              "target-collector/linux/command_line.cpp", "target-collector/linux/link/gateway_choice.cpp",
                              "target-collector/linux/perf_options.cpp"), in_main=True),
     Library("toml++", r"toml\+\+/", ("daemon/command-line/config_file.cpp",)),
@@ -123,7 +124,7 @@ LIBRARIES = [
     Library("LTTng-UST", r"lttng/", ("tests/benchmark/",)),
     Library("lwIP", r"(lwip|netif)/", ("target-collector/network/tcp_stream.cpp",)),
     Library("libsel4", r"sel4/", ("target-collector/sel4/kernel/libsel4.h",)),
-    Library("nlohmann-json", r"nlohmann/", ("exporters/", "tools/", "tests/"), in_unit_tests=True),
+    Library("nlohmann-json", r"nlohmann/", ("exporters/", "query-engine/http/", "tools/", "tests/"), in_unit_tests=True),
 ]
 
 # Headers of the compiler, libc and kernel that stand in folders.

@@ -1,0 +1,84 @@
+#include "daemon/listen/listen_address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <charconv>
+#include <string_view>
+
+namespace perfleet {
+namespace {
+
+Error usage_error(const std::string& option, const std::string& text, const std::string& what,
+                  const std::string& example) {
+    return {ErrorCode::kUsage, option + " " + text + ": " + what + "; give HOST:PORT, such as 127.0.0.1" + example +
+                                   " for this machine alone, * as the port for a free one"};
+}
+
+sockaddr_in place_of(const ListenAddress& address) {
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_port = htons(address.port);
+    (void)inet_pton(AF_INET, address.host.c_str(), &place.sin_addr);
+    return place;
+}
+
+}  // namespace
+
+Result<ListenAddress> parse_listen_address(const std::string& option, const std::string& text, std::uint16_t example) {
+    const auto refused = [&](const std::string& what) {
+        return usage_error(option, text, what, ":" + std::to_string(example));
+    };
+    const std::size_t colon = text.rfind(':');
+    if (colon == std::string::npos) {
+        return refused("it lacks a host or a port");
+    }
+    ListenAddress address{option, text.substr(0, colon), 0};
+    in_addr parsed{};
+    if (inet_pton(AF_INET, address.host.c_str(), &parsed) != 1) {
+        return refused("'" + address.host + "' is no IPv4 address");
+    }
+    const std::string_view port{text.data() + colon + 1, text.size() - colon - 1};
+    if (port != "*") {
+        const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
+        if (error != std::errc{} || end != port.data() + port.size()) {
+            return refused("'" + std::string{port} + "' is no port");
+        }
+    }
+    return address;
+}
+
+Result<FileDescriptor> listen_at(const ListenAddress& address) {
+    const std::string where = address.option + " " + address.text();
+    FileDescriptor listening{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (!listening) {
+        return error_from_errno(errno, where);
+    }
+    const int one = 1;
+    (void)setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    const sockaddr_in place = place_of(address);
+    if (bind(listening.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0 &&
+        listen(listening.get(), SOMAXCONN) == 0) {
+        return listening;
+    }
+    switch (const int bind_errno = errno; bind_errno) {
+        case EADDRINUSE:
+            return Error{ErrorCode::kBusy,
+                         where + ": another program listens there; choose another port, or * for a free one"};
+        case EADDRNOTAVAIL:
+            return usage_error(address.option, address.text(), "it is no address of this machine",
+                               ":" + std::to_string(address.port));
+        default: return error_from_errno(bind_errno, where);
+    }
+}
+
+std::string bound_address(const ListenAddress& address, int listening_fd) {
+    sockaddr_in place{};
+    socklen_t size = sizeof place;
+    (void)getsockname(listening_fd, reinterpret_cast<sockaddr*>(&place), &size);
+    return address.host + ":" + std::to_string(ntohs(place.sin_port));
+}
+
+}  // namespace perfleet

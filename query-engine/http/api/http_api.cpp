@@ -1,0 +1,119 @@
+#include "query-engine/http/api/http_api.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "query-engine/http/pyroscope/pyroscope_api.h"
+#include "query-engine/select/selection_options.h"
+#include "query-engine/statistic/command.h"
+#include "schemas/text/parse.h"
+
+namespace perfleet {
+namespace {
+
+constexpr std::string_view kQuery = "/api/v1/query/";
+constexpr std::string_view kExport = "/api/v1/export";
+constexpr std::string_view kPprof = "/api/v1/pprof";
+constexpr std::string_view kTo = "to";
+constexpr std::string_view kSeconds = "seconds";
+constexpr std::uint64_t kSecondsMax = 366ULL * 86'400;
+
+HttpResponse text_answer(int status, const std::string& text) {
+    return {status, "text/plain; charset=utf-8", text + "\n"};
+}
+
+Result<OptionValues> export_values(const HttpRequest& request, const ExportFormat& format) {
+    std::vector<OptionSpec> options{selection_options().begin(), selection_options().end()};
+    options.insert(options.end(), format.options.begin(), format.options.end());
+    constexpr std::array kOwn{kTo, kSeconds};
+    return option_values(request, options, kOwn);
+}
+
+}  // namespace
+
+void HttpApi::answer(const HttpRequest& request, HttpReply& reply) const {
+    const std::string& path = request.path;
+    if (path.starts_with("/querier.v1.QuerierService/") || path.starts_with("/capabilities.v1.FeatureFlagsService/")) {
+        return pyroscope::answer_call(options_.backend, options_.service_key, request, reply);
+    }
+    const bool is_known = path == "/healthz" || path == "/readyz" || path == "/metrics" || path == kExport ||
+                          path == kPprof || path.starts_with(kQuery) || path == "/pyroscope/render" ||
+                          path == "/pyroscope/render-diff";
+    if (!is_known) {
+        return reply.send(text_answer(404, "there is nothing at " + path.substr(0, 256)));
+    }
+    if (request.method != "GET" && request.method != "HEAD") {
+        HttpResponse refused = text_answer(405, "only GET and HEAD are answered here");
+        refused.headers.emplace_back("Allow", "GET, HEAD");
+        return reply.send(std::move(refused));
+    }
+    if (path.starts_with(kQuery)) {
+        answer_query(request, reply);
+    } else if (path == kExport) {
+        answer_export(request, reply);
+    } else if (path == kPprof) {
+        answer_pprof(request, reply);
+    } else if (path == "/metrics") {
+        send(request, reply, {200, "text/plain; version=0.0.4; charset=utf-8", options_.metrics()});
+    } else if (path.starts_with("/pyroscope/")) {
+        pyroscope::answer_render(options_.backend, options_.service_key, request, reply);
+    } else {
+        reply.send(text_answer(200, "ok"));
+    }
+}
+
+void HttpApi::answer_query(const HttpRequest& request, HttpReply& reply) const {
+    const auto command = find_query_command(std::string_view{request.path}.substr(kQuery.size()));
+    if (!command.ok()) {
+        HttpResponse unknown = error_answer(command.error());
+        unknown.status = 404;
+        return reply.send(std::move(unknown));
+    }
+    std::vector<OptionSpec> options = (*command)->selection();
+    options.insert(options.end(), (*command)->options.begin(), (*command)->options.end());
+    const auto answer = [&]() -> Result<std::string> {
+        auto values = PERFLEET_TRY(option_values(request, options));
+        return options_.backend.json_report(
+            PERFLEET_TRY(ask_table(options_.backend, (*command)->name, std::move(values), reply.cancelled())));
+    }();
+    send(request, reply, answer.ok() ? HttpResponse{200, "application/json", *answer} : error_answer(answer.error()));
+}
+
+void HttpApi::answer_export(const HttpRequest& request, HttpReply& reply) const {
+    const std::string_view to = request.parameter(kTo);
+    const auto format = std::ranges::find(options_.backend.formats, to, &ExportFormat::name);
+    if (format == options_.backend.formats.end()) {
+        std::string names;
+        for (const ExportFormat& known : options_.backend.formats) {
+            names += (names.empty() ? "" : ", ") + known.name;
+        }
+        return reply.send(
+            error_answer({ErrorCode::kUsage, "to: \"" + std::string{to.substr(0, 64)} + "\" is none of " + names}));
+    }
+    auto values = export_values(request, *format);
+    if (!values.ok()) {
+        return reply.send(error_answer(values.error()));
+    }
+    stream_export(options_.backend, *format, std::move(*values), request, reply);
+}
+
+void HttpApi::answer_pprof(const HttpRequest& request, HttpReply& reply) const {
+    const auto format = std::ranges::find(options_.backend.formats, "pprof", &ExportFormat::name);
+    auto values = export_values(request, *format);
+    if (!values.ok()) {
+        return reply.send(error_answer(values.error()));
+    }
+    if (const std::string seconds{request.parameter(kSeconds)}; !seconds.empty()) {
+        const auto count = number_of<std::uint64_t>(seconds);
+        if (!count || *count == 0 || *count > kSecondsMax || values->contains("from")) {
+            return reply.send(error_answer(
+                {ErrorCode::kUsage, "seconds: \"" + seconds.substr(0, 64) +
+                                        "\" isn't a number of seconds before now, or is given beside from"}));
+        }
+        (*values)["from"] = "-" + std::to_string(*count) + "s";
+    }
+    stream_export(options_.backend, *format, std::move(*values), request, reply);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,41 @@
+// perfleet over HTTP: which path is answered by what.
+//
+//   GET /healthz, /readyz                 "ok"
+//   GET /metrics                          counters of this server, for Prometheus
+//   GET /api/v1/query/COMMAND?OPTION=…    a table, as `perfleet COMMAND --format json` prints it
+//   GET /api/v1/export?to=FORMAT&OPTION=… a file, as `perfleet export --to FORMAT` writes it
+//   GET /api/v1/pprof?seconds=N&OPTION=…  the same to pprof, of the last N seconds: for `go tool pprof URL`
+//   POST /querier.v1.QuerierService/…     Pyroscope's querier, for Grafana (pyroscope/)
+//   GET /pyroscope/render, render-diff    the same in its older form
+//
+// HEAD as GET, without the body. Errors of /api: a status and {"error":"…"}. Threads: any.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "query-engine/http/http_service.h"
+
+namespace perfleet {
+
+struct HttpApiOptions {
+    HttpBackend backend;
+    std::string service_key = "comm";        // whose rows are a service (pyroscope/selector.h)
+    std::function<std::string()> metrics{};  // Prometheus' text
+};
+
+class HttpApi {
+public:
+    explicit HttpApi(HttpApiOptions options) : options_{std::move(options)} {}
+
+    void answer(const HttpRequest& request, HttpReply& reply) const;
+
+private:
+    void answer_query(const HttpRequest& request, HttpReply& reply) const;
+    void answer_export(const HttpRequest& request, HttpReply& reply) const;
+    void answer_pprof(const HttpRequest& request, HttpReply& reply) const;
+
+    HttpApiOptions options_;
+};
+
+}  // namespace perfleet

@@ -1,0 +1,34 @@
+// gzip, for bodies of requests and replies.
+//
+// One thread an object.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "schemas/vocabulary/error.h"
+
+namespace perfleet {
+
+// Compresses a body piece by piece.
+class GzipBody {
+public:
+    GzipBody();
+    ~GzipBody();
+    GzipBody(const GzipBody&) = delete;
+    GzipBody& operator=(const GzipBody&) = delete;
+
+    // What can be sent by now; after the last piece all of it.
+    [[nodiscard]] std::string add(std::string_view bytes, bool is_last);
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+// Errors: kInvalid (no gzip, or not whole), kTooLarge.
+[[nodiscard]] Result<std::string> gunzip(std::string_view bytes_untrusted, std::size_t size_bytes_max);
+
+}  // namespace perfleet

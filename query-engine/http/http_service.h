@@ -1,0 +1,49 @@
+// What HTTP's interfaces are made of: the query service, and replies in HTTP's words.
+//
+// Threads: any; a handler's thread runs its queries.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "query-engine/http/http_message.h"
+#include "query-engine/service/export_format.h"
+#include "query-engine/service/query.h"
+
+namespace perfleet {
+
+// What the program passes.
+struct HttpBackend {
+    QueryHandler query;
+    std::function<std::string(const Answer&)> json_report;  // an answer as `--format json` prints it
+    std::span<const ExportFormat> formats;
+};
+
+[[nodiscard]] int http_status_of(ErrorCode code);
+
+// {"error":"…"}
+[[nodiscard]] HttpResponse error_answer(const Error& error);
+
+// A JSON or text answer, compressed if the request accepts it and it is large enough to be worth it.
+void send(const HttpRequest& request, HttpReply& reply, HttpResponse answer);
+
+// Runs a table command. Errors: those of the service.
+[[nodiscard]] Result<Answer> ask_table(const HttpBackend& backend, const std::string& command, OptionValues values,
+                                       const std::atomic<bool>& cancelled);
+
+// Runs an export into memory. Errors: also kTooLarge, beyond `size_bytes_max`.
+[[nodiscard]] Result<std::string> ask_bytes(const HttpBackend& backend, Query query, std::size_t size_bytes_max,
+                                            const std::atomic<bool>& cancelled);
+
+// Streams an export as the reply's body. An error before the first byte is an error answer; later the body is aborted.
+void stream_export(const HttpBackend& backend, const ExportFormat& format, OptionValues values,
+                   const HttpRequest& request, HttpReply& reply);
+
+// Values of options by the request's parameters: `name=value`, a flag also without a value. Errors: kUsage, naming the
+// option; `ignored` are names that the caller reads itself.
+[[nodiscard]] Result<OptionValues> option_values(const HttpRequest& request, std::span<const OptionSpec> options,
+                                                 std::span<const std::string_view> ignored = {});
+
+}  // namespace perfleet

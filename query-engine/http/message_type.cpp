@@ -1,0 +1,288 @@
+#include "query-engine/http/message_type.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <protozero/pbf_reader.hpp>
+#include <protozero/pbf_writer.hpp>
+
+#include "schemas/text/utf8.h"
+
+namespace perfleet {
+namespace {
+
+Error malformed(const std::string& where, const std::string& what) {
+    return {ErrorCode::kInvalid, where + ": " + what};
+}
+
+// proto3's rule: an underscore is left out, and the letter after it is a capital one.
+std::string json_name_of(const std::string& name) {
+    std::string result;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        if (name[i] == '_' && i + 1 < name.size()) {
+            const char next = name[++i];
+            result += next >= 'a' && next <= 'z' ? static_cast<char>(next - 'a' + 'A') : next;
+        } else {
+            result += name[i];
+        }
+    }
+    return result;
+}
+
+bool is_packable(FieldType type) { return type != FieldType::kString && type != FieldType::kMessage; }
+
+protozero::pbf_wire_type wire_type_of(FieldType type) {
+    return type == FieldType::kDouble ? protozero::pbf_wire_type::fixed64
+           : is_packable(type)        ? protozero::pbf_wire_type::varint
+                                      : protozero::pbf_wire_type::length_delimited;
+}
+
+Json number_of(FieldType type, std::uint64_t varint) {
+    switch (type) {
+        case FieldType::kInt64: return static_cast<std::int64_t>(varint);
+        case FieldType::kInt32:
+        case FieldType::kEnum: return static_cast<std::int32_t>(varint);
+        case FieldType::kBool: return varint != 0;
+        default: return varint;
+    }
+}
+
+Result<Json> message_in(const MessageType& type, protozero::pbf_reader reader);
+
+Result<Json> value_in(const MessageField& field, protozero::pbf_reader& reader) {
+    switch (field.type) {
+        case FieldType::kDouble: return Json(reader.get_double());
+        case FieldType::kMessage: return message_in(*field.message, reader.get_message());
+        case FieldType::kString: {
+            const protozero::data_view view = reader.get_view();
+            return Json(std::string{view.data(), view.size()});
+        }
+        default: return number_of(field.type, reader.get_uint64());
+    }
+}
+
+// May throw protozero's exceptions.
+Result<Json> message_in(const MessageType& type, protozero::pbf_reader reader) {
+    Json message = Json::object();
+    while (reader.next()) {
+        const auto field = std::ranges::find(type.fields, reader.tag(), &MessageField::number);
+        if (field == type.fields.end()) {
+            reader.skip();
+            continue;
+        }
+        if (reader.wire_type() == wire_type_of(field->type)) {
+            auto value = PERFLEET_TRY(value_in(*field, reader));
+            if (field->is_repeated) {
+                message[field->json_name].push_back(std::move(value));
+            } else {
+                message[field->json_name] = std::move(value);
+            }
+        } else if (field->is_repeated && is_packable(field->type) &&
+                   reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
+            Json& values = message[field->json_name];
+            if (field->type == FieldType::kDouble) {
+                for (const double value : reader.get_packed_double()) {
+                    values.push_back(value);
+                }
+            } else {
+                for (const std::uint64_t value : reader.get_packed_uint64()) {
+                    values.push_back(number_of(field->type, value));
+                }
+            }
+        } else {
+            return malformed(field->name, "has another wire type");
+        }
+    }
+    return message;
+}
+
+template <class Number>
+Result<Json> whole_number(const std::string& where, const Json& value) {
+    if (value.is_string()) {
+        const auto& text = value.get_ref<const std::string&>();
+        Number number = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        return error == std::errc{} && end == text.data() + text.size() ? Result<Json>{Json(number)}
+                                                                        : malformed(where, "isn't a whole number");
+    }
+    if (value.is_number_unsigned() && std::in_range<Number>(value.get<std::uint64_t>())) {
+        return Json(static_cast<Number>(value.get<std::uint64_t>()));
+    }
+    if (value.is_number_integer() && !value.is_number_unsigned() && std::in_range<Number>(value.get<std::int64_t>())) {
+        return Json(static_cast<Number>(value.get<std::int64_t>()));
+    }
+    if (value.is_number_float() && std::abs(value.get<double>()) <= 0x1p53 &&
+        std::trunc(value.get<double>()) == value.get<double>()) {
+        return whole_number<Number>(where, Json(static_cast<std::int64_t>(value.get<double>())));
+    }
+    return malformed(where, "isn't a whole number");
+}
+
+Result<Json> typed_message(const MessageType& type, const Json& json, const std::string& where);
+
+Result<Json> typed_value(const MessageField& field, const Json& value, const std::string& where) {
+    switch (field.type) {
+        case FieldType::kInt64: return whole_number<std::int64_t>(where, value);
+        case FieldType::kUint64: return whole_number<std::uint64_t>(where, value);
+        case FieldType::kInt32: return whole_number<std::int32_t>(where, value);
+        case FieldType::kMessage: return typed_message(*field.message, value, where);
+        case FieldType::kBool:
+            return value.is_boolean() ? Result<Json>{value} : malformed(where, "isn't true or false");
+        case FieldType::kDouble:
+            return value.is_number() ? Result<Json>{Json(value.get<double>())} : malformed(where, "isn't a number");
+        case FieldType::kString: return value.is_string() ? Result<Json>{value} : malformed(where, "isn't a string");
+        case FieldType::kEnum: {
+            if (!value.is_string()) {
+                return whole_number<std::int32_t>(where, value);
+            }
+            // A name that isn't known is that of a newer client: it counts as 0.
+            const auto& name = value.get_ref<const std::string&>();
+            const auto known = std::ranges::find(field.enum_names, name);
+            return Json(known == field.enum_names.end() ? 0
+                                                        : static_cast<std::int32_t>(known - field.enum_names.begin()));
+        }
+    }
+    return malformed(where, "has no type");
+}
+
+Result<Json> typed_message(const MessageType& type, const Json& json, const std::string& where) {
+    if (!json.is_object()) {
+        return malformed(where, "isn't an object");
+    }
+    Json message = Json::object();
+    for (const auto& [name, value] : json.items()) {
+        const auto field = std::ranges::find_if(
+            type.fields, [&](const MessageField& one) { return one.json_name == name || one.name == name; });
+        if (field == type.fields.end() || value.is_null()) {
+            continue;
+        }
+        const std::string place = where + "." + name.substr(0, 64);
+        if (!field->is_repeated) {
+            message[field->json_name] = PERFLEET_TRY(typed_value(*field, value, place));
+            continue;
+        }
+        if (!value.is_array()) {
+            return malformed(place, "isn't an array");
+        }
+        Json& values = message[field->json_name] = Json::array();
+        for (const Json& one : value) {
+            values.push_back(PERFLEET_TRY(typed_value(*field, one, place)));
+        }
+    }
+    return message;
+}
+
+void write_message(const MessageType& type, const Json& message, protozero::pbf_writer& writer);
+
+void write_value(const MessageField& field, const Json& value, protozero::pbf_writer& writer) {
+    switch (field.type) {
+        case FieldType::kInt64: return writer.add_int64(field.number, value.get<std::int64_t>());
+        case FieldType::kUint64: return writer.add_uint64(field.number, value.get<std::uint64_t>());
+        case FieldType::kInt32: return writer.add_int32(field.number, value.get<std::int32_t>());
+        case FieldType::kEnum: return writer.add_enum(field.number, value.get<std::int32_t>());
+        case FieldType::kBool: return writer.add_bool(field.number, value.get<bool>());
+        case FieldType::kDouble: return writer.add_double(field.number, value.get<double>());
+        case FieldType::kString:
+            return writer.add_string(field.number, valid_utf8(value.get_ref<const std::string&>()));
+        case FieldType::kMessage: {
+            protozero::pbf_writer inner{writer, field.number};
+            return write_message(*field.message, value, inner);
+        }
+    }
+}
+
+void write_message(const MessageType& type, const Json& message, protozero::pbf_writer& writer) {
+    for (const MessageField& field : type.fields) {
+        const auto found = message.find(field.json_name);
+        if (found == message.end()) {
+            continue;
+        }
+        if (!field.is_repeated) {
+            write_value(field, *found, writer);
+        } else if (field.type == FieldType::kInt64) {
+            protozero::packed_field_int64 packed{writer, field.number};
+            for (const Json& value : *found) {
+                packed.add_element(value.get<std::int64_t>());
+            }
+        } else if (field.type == FieldType::kInt32) {
+            protozero::packed_field_int32 packed{writer, field.number};
+            for (const Json& value : *found) {
+                packed.add_element(value.get<std::int32_t>());
+            }
+        } else if (field.type == FieldType::kDouble) {
+            protozero::packed_field_double packed{writer, field.number};
+            for (const Json& value : *found) {
+                packed.add_element(value.get<double>());
+            }
+        } else {
+            for (const Json& value : *found) {
+                write_value(field, value, writer);
+            }
+        }
+    }
+}
+
+Json json_of(const MessageType& type, const Json& message);
+
+Json json_of(const MessageField& field, const Json& value) {
+    switch (field.type) {
+        case FieldType::kMessage: return json_of(*field.message, value);
+        case FieldType::kInt64:
+        case FieldType::kUint64: return value.dump();  // a string, for JavaScript's numbers are doubles
+        default: return value;
+    }
+}
+
+Json json_of(const MessageType& type, const Json& message) {
+    Json json = Json::object();
+    for (const MessageField& field : type.fields) {
+        const auto found = message.find(field.json_name);
+        if (found == message.end()) {
+            continue;
+        }
+        if (!field.is_repeated) {
+            json[field.json_name] = json_of(field, *found);
+            continue;
+        }
+        Json& values = json[field.json_name] = Json::array();
+        for (const Json& value : *found) {
+            values.push_back(json_of(field, value));
+        }
+    }
+    return json;
+}
+
+}  // namespace
+
+MessageType::MessageType(std::vector<MessageField> all) : fields{std::move(all)} {
+    for (MessageField& field : fields) {
+        field.json_name = json_name_of(field.name);
+    }
+}
+
+Result<Json> read_protobuf(const MessageType& type, std::string_view bytes) {
+    try {
+        return message_in(type, protozero::pbf_reader{bytes.data(), bytes.size()});
+    } catch (const protozero::exception& exception) {
+        return malformed("protobuf", exception.what());
+    }
+}
+
+Result<Json> read_json(const MessageType& type, std::string_view text) {
+    const Json json = Json::parse(text, nullptr, false);
+    return json.is_discarded() ? malformed("body", "isn't JSON") : typed_message(type, json, "body");
+}
+
+std::string write_protobuf(const MessageType& type, const Json& message) {
+    std::string bytes;
+    protozero::pbf_writer writer{bytes};
+    write_message(type, message, writer);
+    return bytes;
+}
+
+std::string write_json(const MessageType& type, const Json& message) {
+    return json_of(type, message).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace perfleet

@@ -1,0 +1,56 @@
+// Call trees as Pyroscope's flame graphs: levels of bars, each with its distance from the one before, total, self, and
+// the number of its name.
+//
+// A call's own part lies left of what it called. Plain values; one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "query-engine/http/message_type.h"
+#include "query-engine/statistic/answer/answer.h"
+
+namespace perfleet::pyroscope {
+
+class FlameTree {
+public:
+    // Sides of a comparison; one of them is enough for a profile.
+    static constexpr std::size_t kSides = 2;
+
+    FlameTree();
+
+    // Adds an answer of `tree`: calls of the same name and callers are one.
+    void add(const Answer& tree, std::size_t side = 0);
+
+    // Keeps what passes through these calls, the outermost first.
+    void keep_below(const std::vector<std::string>& call_site);
+
+    // The message FlameGraph. Of more than `nodes_max` calls the smallest become their caller's "other".
+    [[nodiscard]] Json graph(std::int64_t nodes_max) const;
+
+    // The message FlameGraphDiff: first left, then right.
+    [[nodiscard]] Json diff(std::int64_t nodes_max) const;
+
+private:
+    struct Node {
+        std::string name;
+        std::int64_t total[kSides] = {};
+        std::int64_t self[kSides] = {};
+        std::vector<std::uint32_t> callees;
+
+        [[nodiscard]] std::int64_t both() const { return total[0] + total[1]; }
+    };
+
+    [[nodiscard]] std::uint32_t callee(std::uint32_t caller, const std::string& name);
+    // The least total of calls that are shown.
+    [[nodiscard]] std::int64_t least_shown(std::int64_t nodes_max) const;
+    [[nodiscard]] Json bars(std::int64_t nodes_max, std::size_t side_count) const;
+
+    std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> numbers_;  // of nodes, by caller and name
+    std::vector<Node> nodes_;  // the first is the root; callers before callees
+};
+
+}  // namespace perfleet::pyroscope

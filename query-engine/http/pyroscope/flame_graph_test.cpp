@@ -1,0 +1,109 @@
+#include "query-engine/http/pyroscope/flame_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace perfleet::pyroscope {
+namespace {
+
+struct Call {
+    std::uint64_t depth;
+    std::string name;
+    std::uint64_t total;
+    std::uint64_t self;
+};
+
+Answer tree(const std::vector<Call>& calls) {
+    Answer answer;
+    for (const Call& call : calls) {
+        answer.rows.push_back({call.depth, call.name, {}, call.total, 0.0, call.self, 0.0, {}, {}});
+    }
+    return answer;
+}
+
+const std::vector<Call> kCalls{{0, "sh", 100, 0}, {1, "main", 90, 10}, {2, "a", 50, 50}, {2, "b", 30, 5},
+                               {3, "a", 25, 25},  {1, "exit", 10, 10}, {0, "xz", 20, 20}};
+
+std::vector<std::vector<std::int64_t>> levels_of(const Json& graph) {
+    std::vector<std::vector<std::int64_t>> levels;
+    for (const Json& level : graph["levels"]) {
+        levels.push_back(level["values"].get<std::vector<std::int64_t>>());
+    }
+    return levels;
+}
+
+TEST(FlameTree, BarsStandWherePyroscopeHasThem) {
+    FlameTree flame;
+    flame.add(tree(kCalls));
+    const Json graph = flame.graph(100);
+    EXPECT_EQ(graph["total"], 120);
+    EXPECT_EQ(graph["maxSelf"], 50);
+    EXPECT_EQ(graph["names"], (Json{"total", "sh", "xz", "main", "exit", "a", "b"}));
+    // Distance, total, self, name; a caller's own part is left of what it called.
+    const std::vector<std::vector<std::int64_t>> expected{{0, 120, 0, 0},
+                                                          {0, 100, 0, 1, 0, 20, 20, 2},
+                                                          {0, 90, 10, 3, 0, 10, 10, 4},
+                                                          {10, 50, 50, 5, 0, 30, 5, 6},
+                                                          {65, 25, 25, 5}};
+    EXPECT_EQ(levels_of(graph), expected);
+}
+
+TEST(FlameTree, TheSmallestBecomeTheirCallersOther) {
+    FlameTree flame;
+    flame.add(tree(kCalls));
+    const Json graph = flame.graph(4);  // of 8
+    EXPECT_EQ(graph["total"], 120);
+    EXPECT_EQ(graph["names"], (Json{"total", "sh", "other", "main", "a"}));
+    const std::vector<std::vector<std::int64_t>> expected{
+        {0, 120, 0, 0}, {0, 100, 0, 1, 0, 20, 20, 2}, {0, 90, 10, 3, 0, 10, 10, 2}, {10, 50, 50, 4, 0, 30, 30, 2}};
+    EXPECT_EQ(levels_of(graph), expected);
+}
+
+TEST(FlameTree, AnEmptyOneHasItsRoot) {
+    const Json graph = FlameTree{}.graph(100);
+    EXPECT_EQ(levels_of(graph), (std::vector<std::vector<std::int64_t>>{{0, 0, 0, 0}}));
+    EXPECT_EQ(graph["names"], Json{"total"});
+}
+
+TEST(FlameTree, ACallSiteKeepsWhatPassesThroughIt) {
+    FlameTree flame;
+    flame.add(tree(kCalls));
+    flame.keep_below({"sh", "main", "b"});
+    const std::vector<std::vector<std::int64_t>> expected{
+        {0, 30, 0, 0}, {0, 30, 0, 1}, {0, 30, 0, 2}, {0, 30, 5, 3}, {5, 25, 25, 4}};
+    EXPECT_EQ(levels_of(flame.graph(100)), expected);
+    flame.keep_below({"sh", "nothing"});
+    EXPECT_EQ(flame.graph(100)["total"], 0);
+}
+
+TEST(FlameTree, ADiffHasTheSameCallsOnBothSides) {
+    FlameTree flame;
+    flame.add(tree({{0, "sh", 100, 40}, {1, "a", 60, 60}}), 0);
+    flame.add(tree({{0, "sh", 30, 0}, {1, "b", 30, 30}}), 1);
+    const Json graph = flame.diff(100);
+    EXPECT_EQ(graph["total"], 130);
+    EXPECT_EQ(graph["leftTicks"], 100);
+    EXPECT_EQ(graph["rightTicks"], 30);
+    EXPECT_EQ(graph["names"], (Json{"total", "sh", "a", "b"}));
+    const std::vector<std::vector<std::int64_t>> expected{
+        {0, 100, 0, 0, 30, 0, 0}, {0, 100, 40, 0, 30, 0, 1}, {40, 60, 60, 0, 0, 0, 2, 0, 0, 0, 0, 30, 30, 3}};
+    EXPECT_EQ(levels_of(graph), expected);
+}
+
+TEST(FlameTree, RowsWithoutACommandBeginAtTheRoot) {
+    FlameTree flame;
+    flame.add(tree({{0, "", 7, 2}, {1, "main", 5, 5}}));
+    EXPECT_EQ(levels_of(flame.graph(100)), (std::vector<std::vector<std::int64_t>>{{0, 7, 2, 0}, {2, 5, 5, 1}}));
+}
+
+TEST(FlameTree, AnswersAddUp) {
+    FlameTree flame;
+    flame.add(tree(kCalls));
+    flame.add(tree(kCalls));
+    EXPECT_EQ(flame.graph(100)["total"], 240);
+    EXPECT_EQ(levels_of(flame.graph(100))[1], (std::vector<std::int64_t>{0, 200, 0, 1, 0, 40, 40, 2}));
+}
+
+}  // namespace
+}  // namespace perfleet::pyroscope
