@@ -16,7 +16,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kMatchersMax = 32;
-constexpr std::size_t kPatternSizeBytesMax = 4'096;
+constexpr std::size_t kPatternSizeBytesMax = 1'024;
 constexpr std::int64_t kPatternMemorySizeBytesMax = 1 << 20;
 
 class MatcherParser {

@@ -137,6 +137,15 @@ Result<std::optional<Measure>> choose_measure(const Scan& scan) {
             }
         }
     }
+    for (std::size_t i = 0; with_rows.empty() && i < scan.sessions().size(); ++i) {
+        for (const Series& series : scan.ledger_series(i)) {  // so that warnings say why there is no sample
+            const EventRecord* event = scan.sessions()[i].record.event_at(series.event);
+            if (event != nullptr && traits_of(series.kind).has_call_chain &&
+                last_entry(scan.sessions()[i], series, CountName::kBelowPeriod) != 0) {
+                with_rows.emplace(series.event, event->name);
+            }
+        }
+    }
     std::string chosen;
     if (const std::optional<std::string>& wanted = scan.selection().event) {
         std::vector<std::string> left_out;
