@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdint>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <string>
@@ -105,6 +106,22 @@ TEST_F(OptionProgram, DelaySkipsTheFirstPart) {
     EXPECT_GT(seen.size(), 10U);
 }
 
+// The kernel makes a fork of a program with tracepoints wait for others that open some: one that waits while sampling
+// starts makes copies of events that are off.
+TEST_F(OptionProgram, AForkWhileSamplingStartsLosesNothing) {
+    std::vector<std::unique_ptr<Process>> others;
+    for (int i = 0; i < 4; ++i) {
+        others.push_back(std::make_unique<Process>(
+            Words{"sh", "-c", "while kill -0 $PPID; do perf stat -e 'syscalls:*getppid' true 2>&-; done"}));
+    }
+    const Words forks{"sh", "-c",
+                      "i=0; while [ $i -lt 150 ]; do /bin/true; i=$((i+1)); done; exec '" +
+                          workload_path("getppid_workload") + "' 500"};
+    for (int i = 0; i < 4; ++i) {
+        EXPECT_EQ(recorded({"-e", kCalls, "-D", "60"}, forks, "event").size(), 500U);
+    }
+}
+
 TEST_F(OptionProgram, DelayOfMinusOneWaitsForAControlRequest) {
     GatewayProgram gateway{data_};
     const std::string go = folder_ / "go";
@@ -128,6 +145,7 @@ TEST_F(OptionProgram, DelayOfMinusOneWaitsForAControlRequest) {
     EXPECT_EQ(fields("event").size(), 500U)
         << collector.error_output() << started.output
         << run({program_path("perfleet"), "losses", "--data", data_, "--format", "csv"}).output
+        << run({program_path("perfleet"), "counters", "--data", data_, "--format", "csv"}).output
         << run({program_path("perfleet"), "controls", "--data", data_, "--format", "csv"}).output;
 }
 

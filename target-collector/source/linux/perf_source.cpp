@@ -160,7 +160,8 @@ void PerfSource::begin(RowSink& sink) {
 }
 
 std::uint64_t PerfSource::wait_ms_max() const {
-    const bool is_hurried = (kernel_unwinder_ != nullptr && has_news_) || (probes_ != nullptr && probes_->is_filling());
+    const bool is_hurried = events_->has_late_copies() || (kernel_unwinder_ != nullptr && has_news_) ||
+                            (probes_ != nullptr && probes_->is_filling());
     return is_hurried ? kWaitHurriedMs : probes_ != nullptr ? kWaitProbesMs : kWaitMs;
 }
 
@@ -173,6 +174,7 @@ bool PerfSource::is_behind() const {
 void PerfSource::drain() {
     ++drain_count_;
     const std::uint64_t before = now().value;
+    events_->enable_late_copies(before);
     // Sample rings first: then records of what a sample depends on (a mapping, a fork) are visible, too.
     reader_.show();
     stacks_.take_codes();
@@ -613,7 +615,6 @@ void PerfSource::take_throttle(const RecordBytes& record, std::size_t cpu_index,
 }
 
 void PerfSource::read_counters() {
-    events_->enable_late_copies();
     take_counters();
     reconsider_unwinder();
 }

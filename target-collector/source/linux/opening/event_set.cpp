@@ -7,10 +7,9 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <chrono>
 #include <string>
-#include <thread>
 
+#include "schemas/host/host_clock.h"
 #include "target-collector/process/small_file.h"
 #include "target-collector/source/linux/event/cpu_list.h"
 #include "target-collector/source/linux/event/event_parser.h"
@@ -377,7 +376,7 @@ void EventSet::enable_sampling() {
     if (options_.enable_on_exec && !options_.all_cpus) {
         return;
     }
-    enable_twice(std::nullopt);
+    enable_with_copies(std::nullopt);
 }
 
 void EventSet::enable(std::optional<std::uint32_t> event_index) {
@@ -388,25 +387,25 @@ void EventSet::enable(std::optional<std::uint32_t> event_index) {
     }
 }
 
-void EventSet::enable_twice(std::optional<std::uint32_t> event_index) {
+void EventSet::enable_with_copies(std::optional<std::uint32_t> event_index) {
     enable(event_index);
     if (!options_.all_cpus) {
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});
-        enable(event_index);
-        late_copies_turns_ = kLateCopiesTurns;
+        late_copies_wait_ns_ = kLateCopiesNsMin;
+        late_copies_next_ns_ = monotonic_now_ns() + late_copies_wait_ns_;
     }
 }
 
-void EventSet::enable_late_copies() {
-    if (late_copies_turns_ == 0) {
+void EventSet::enable_late_copies(std::uint64_t now_ns) {
+    if (!has_late_copies() || now_ns < late_copies_next_ns_) {
         return;
     }
-    --late_copies_turns_;
     for (std::uint32_t index = 0; index < events_.size(); ++index) {
         if (!events_[index].is_stopped) {
             enable(index);
         }
     }
+    late_copies_wait_ns_ *= 2;
+    late_copies_next_ns_ = late_copies_wait_ns_ > kLateCopiesNsMax ? 0 : now_ns + late_copies_wait_ns_;
 }
 
 void EventSet::disable() {
@@ -429,7 +428,7 @@ void EventSet::stop(std::optional<std::uint32_t> event_index) {
 }
 
 void EventSet::start(std::optional<std::uint32_t> event_index) {
-    enable_twice(event_index);
+    enable_with_copies(event_index);
     for (const OpenFd& open : fds_) {
         if (is_meant(open, event_index)) {
             events_[open.event_index].is_stopped = false;

@@ -91,8 +91,10 @@ public:
     // event continue.
     void stop(std::optional<std::uint32_t> event_index);
     void start(std::optional<std::uint32_t> event_index);
-    // To be called about once a second: enables copies of started events that a fork was making meanwhile.
-    void enable_late_copies();
+    // To be called every few ms while has_late_copies(): enables copies of started events that a fork was making
+    // meanwhile.
+    void enable_late_copies(std::uint64_t now_ns);
+    [[nodiscard]] bool has_late_copies() const { return late_copies_next_ns_ != 0; }
     // Reopens the events, because the kernel reports wrong weights of samples if it changes a rate itself; records
     // written before keep theirs. Errors: kUsage (value), kUnsupported, kFull and the like; then nothing is changed.
     [[nodiscard]] Result<Done> change_rate(std::optional<std::uint32_t> event_index, const SamplingRate& rate,
@@ -150,14 +152,16 @@ private:
         RecordOrigin origin;
         std::uint64_t closing_ns = 0;  // when it was closed, within kClosingNsMax
     };
-    static constexpr std::uint32_t kLateCopiesTurns = 5;
+    static constexpr std::uint64_t kLateCopiesNsMin = 1'000'000;
+    static constexpr std::uint64_t kLateCopiesNsMax = 1'000'000'000;  // between two turns
     explicit EventSet(EventSetOptions options) : options_{std::move(options)} {}
 
     void enable(std::optional<std::uint32_t> event_index);
     // A fork copies its parent's events one by one with their state, and isn't kept out while they are enabled: a copy
-    // made just before is off. Where the kernel then exchanges the events of parent and child, which it takes for
-    // equal, the parent isn't sampled either.
-    void enable_twice(std::optional<std::uint32_t> event_index);
+    // made before, and known after, is off. (With tracepoints the kernel makes a fork wait for all who open or close
+    // some.) Where it then exchanges the events of parent and child, which it takes for equal, the parent isn't sampled
+    // either.
+    void enable_with_copies(std::optional<std::uint32_t> event_index);
 
     Result<Done> plan(const LogText& log);
     Result<Done> choose_cpus();
@@ -229,7 +233,8 @@ private:
     bool events_were_named_ = false;
     std::vector<OpenEvent> events_;
     std::optional<std::uint32_t> off_cpu_index_;
-    std::uint32_t late_copies_turns_ = 0;  // left
+    std::uint64_t late_copies_next_ns_ = 0;  // 0: nothing is to be done
+    std::uint64_t late_copies_wait_ns_ = 0;
     std::vector<std::uint32_t> cpus_;
     SampledThreads targets_;
     std::vector<std::unique_ptr<KernelRing>> rings_;
