@@ -48,10 +48,8 @@ public:
         if (const auto sources = kept_sources(image)) {
             for (std::size_t i = 0; i < offsets.size(); ++i) {
                 if (const KeptSources::Place* const place = sources->find(offsets[i])) {
-                    frames[i] = {{.function = {},
-                                  .file = sources->files[place->file],
-                                  .line = line_number(place->line),
-                                  .first_line = line_number(place->first_line)}};
+                    frames[i] = {
+                        {.function = {}, .file = sources->files[place->file], .line = line_number(place->line)}};
                 }
             }
             return frames;
