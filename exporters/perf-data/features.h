@@ -10,7 +10,7 @@
 
 #include "exporters/rows/event_table.h"
 #include "schemas/perf/perf_event.h"
-#include "storage/model/session.h"
+#include "schemas/session/session_record.h"
 
 namespace perfleet {
 

@@ -8,8 +8,8 @@
 
 #include "exporters/perf-data/record_writer.h"
 #include "exporters/rows/event_table.h"
-#include "query-engine/statistic/counter/counter_unit.h"
 #include "query-engine/statistic/counter/counters.h"
+#include "schemas/text/counter_unit.h"
 
 namespace perfleet {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "exporters/rows/event_table.h"
-#include "storage/model/session.h"
+#include "schemas/session/session_record.h"
 
 namespace perfleet {
 

@@ -11,15 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "exporters/pprof/pprof_profile.h"
-#include "exporters/pprof/profile_frames.h"
 #include "exporters/pprof/profile_writer.h"
 #include "exporters/profile/profile_tables.h"
 #include "exporters/report/report.h"
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/stack/stack_counts.h"
-#include "query-engine/symbol/kept_sources.h"
 #include "query-engine/symbol/kept_symbols.h"
+#include "schemas/pprof/pprof_profile.h"
+#include "schemas/pprof/profile_frames.h"
 #include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
@@ -363,8 +362,9 @@ private:
             const Frame frame = dictionary.stack(node).frame;
             const ImageDefinition& image = dictionary.image(frame.image);
             const auto mapping = imported.mappings.find(image.build_id);
-            const auto place = mapping == imported.mappings.end() ? imported.frames.find(image, frame.offset)
-                                                                  : imported.frames.find(mapping->second, frame.offset);
+            const auto place = mapping == imported.mappings.end()
+                                   ? imported.frames.find(image.name, image.build_id, frame.offset)
+                                   : imported.frames.find(mapping->second, frame.offset);
             // Lines after the first belong to the location that stands there already.
             const bool is_next = place && before && place->location == before->location && place->line != 0 &&
                                  place->line == before->line + 1;

@@ -26,11 +26,11 @@
 #include "exporters/pprof/profile_writer.h"
 #include "exporters/profile/profile_sources.h"
 #include "exporters/profile/profile_tables.h"
-#include "exporters/profile/sample_labels.h"
 #include "exporters/report/report.h"
 #include "query-engine/service/export_format.h"
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/pprof/sample_labels.h"
 #include "schemas/text/hex.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/off_cpu.h"
@@ -301,7 +301,7 @@ private:
             sample.add_packed_uint64(pprof::Sample::kLocationId, chain_.begin(), chain_.end());
             sample.add_packed_int64(pprof::Sample::kValue, values_.begin(), values_.end());
             pbf_builder<pprof::Label> label{sample, pprof::Sample::kLabel};
-            label.add_int64(pprof::Label::kKey, out_.string("comm"));
+            label.add_int64(pprof::Label::kKey, out_.string(kCommLabel));
             label.add_int64(pprof::Label::kStr, out_.string(printable(tables_.commands()[counted.command])));
         }
         out_.flush_if_full();

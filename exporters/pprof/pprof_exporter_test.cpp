@@ -11,9 +11,9 @@
 #include <tuple>
 
 #include "exporters/format/testing/odd_names.h"
-#include "exporters/pprof/pprof_message.h"
 #include "query-engine/statistic/profile/top.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
+#include "schemas/pprof/pprof_message.h"
 #include "schemas/text/utf8.h"
 #include "storage/store/memory_store.h"
 

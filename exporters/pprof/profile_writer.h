@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "exporters/pprof/pprof_message.h"
 #include "exporters/sink/gzip_stream.h"
 #include "query-engine/scan/query_memory.h"
+#include "schemas/pprof/pprof_message.h"
 
 namespace perfleet {
 

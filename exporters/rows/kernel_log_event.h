@@ -28,8 +28,8 @@
 #include <string>
 
 #include "schemas/sel4/log_description.h"
+#include "schemas/session/session_record.h"
 #include "storage/block/block.h"
-#include "storage/model/session.h"
 
 namespace perfleet {
 

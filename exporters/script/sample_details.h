@@ -11,7 +11,7 @@
 
 #include "exporters/rows/row_merge.h"
 #include "exporters/script/script_options.h"
-#include "storage/model/session.h"
+#include "schemas/session/session_record.h"
 
 namespace perfleet {
 

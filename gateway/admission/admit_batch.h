@@ -4,9 +4,9 @@
 #include "gateway/admission/column_check.h"
 #include "gateway/admission/untrusted.h"
 #include "gateway/counts/gateway_counts.h"
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/model/batch.h"
-#include "storage/model/session.h"
 
 namespace perfleet {
 

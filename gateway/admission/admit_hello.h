@@ -2,8 +2,8 @@
 #pragma once
 
 #include "gateway/admission/untrusted.h"
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/model/session.h"
 
 namespace perfleet {
 

@@ -125,7 +125,7 @@ private:
         if (reported_size == ZSTD_CONTENTSIZE_UNKNOWN || reported_size == ZSTD_CONTENTSIZE_ERROR) {
             return ImageRefusal::kDamaged;
         }
-        if (reported_size > kSymbolsSizeBytesMax) {
+        if (reported_size > limits::kSymbolsSizeBytesMax) {
             return ImageRefusal::kTooLarge;
         }
         if (unpacked_bytes_ + reported_size > bytes_max_) {

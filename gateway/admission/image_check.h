@@ -13,11 +13,10 @@
 #include <string_view>
 
 #include "gateway/counts/gateway_counts.h"
-#include "storage/model/image.h"
+#include "schemas/session/image_content.h"
 
 namespace perfleet {
 
-inline constexpr std::size_t kSymbolsSizeBytesMax = 64U << 20;  // unpacked, per frame
 inline constexpr int kWindowLogMax = 23;
 // A content may unpack to kUnpackedFreeBytes plus kUnpackedRatioMax times its own size. Symbols and debug information
 // unpack to 3 to 30 times their size, synthetic ones to 100 times.

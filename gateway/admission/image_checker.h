@@ -21,8 +21,8 @@
 #include "gateway/admission/image_check.h"
 #include "gateway/admission/symbol_order.h"
 #include "schemas/host/wake_event.h"
+#include "schemas/session/image_content.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/model/image.h"
 
 namespace perfleet {
 

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "gateway/admission/untrusted.h"
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/time.h"
-#include "storage/model/session.h"
 
 namespace perfleet {
 

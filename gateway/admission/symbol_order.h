@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "gateway/control/operator_message.h"
+#include "schemas/session/image_content.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/model/image.h"
 
 namespace perfleet {
 

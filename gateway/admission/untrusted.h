@@ -12,11 +12,11 @@
 #include <variant>
 
 #include "schemas/columns/seal.h"
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
-#include "storage/model/session.h"
 
 namespace perfleet {
 

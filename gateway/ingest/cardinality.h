@@ -13,7 +13,7 @@
 
 #include "gateway/admission/intake_limits.h"
 #include "gateway/ingest/known_keys.h"
-#include "storage/model/session.h"
+#include "schemas/session/session_record.h"
 
 namespace perfleet {
 

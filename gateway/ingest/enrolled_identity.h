@@ -3,8 +3,8 @@
 #pragma once
 
 #include "schemas/peers/key_file.h"
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/model/session.h"
 
 namespace perfleet {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "query-engine/scan/row_block.h"
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/model/session.h"
 
 namespace perfleet {
 

@@ -4,6 +4,9 @@
 
 #include <utility>
 
+#include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/kinds.h"
+
 namespace perfleet {
 namespace {
 
@@ -17,7 +20,7 @@ Result<std::string> take_frame(std::string_view& packed, const std::string& name
         ZSTD_isError(packed_size_bytes) != 0) {
         return damaged(name);
     }
-    if (size_bytes > kKeptSymbolsSizeBytesMax) {
+    if (size_bytes > limits::kSymbolsSizeBytesMax) {
         return Error{ErrorCode::kTooLarge, name + ": its kept symbols are larger than 64 MiB"};
     }
     std::string bytes(static_cast<std::size_t>(size_bytes), '\0');
@@ -67,6 +70,11 @@ Result<KeptSymbols> open_kept_symbols(std::string_view packed, const std::string
 
 Result<std::string> unpacked_lines(std::string_view packed, const std::string& name) {
     return unpacked_frame(packed, name, 2);
+}
+
+bool has_made_names(const ImageDefinition& image) {
+    return (image.flags & image_flags::kContentHash) != 0 && (image.flags & image_flags::kFileOffset) == 0 &&
+           !image.build_id.empty();
 }
 
 Result<std::string> unpacked_sources(std::string_view packed, const std::string& name) {

@@ -10,10 +10,9 @@
 
 #include "query-engine/symbol/elf_file.h"
 #include "schemas/vocabulary/error.h"
+#include "storage/dictionary/epoch_dictionary.h"
 
 namespace perfleet {
-
-inline constexpr std::size_t kKeptSymbolsSizeBytesMax = 64U << 20;  // uncompressed
 
 // Uncompresses the first part of what a collector sent. `packed` is untrusted; `name` stands for it in messages.
 // Errors: kCorrupt, kTooLarge.
@@ -31,8 +30,11 @@ struct KeptSymbols {
 // The ELF file with the debug information; empty: none was kept. Errors: kCorrupt, kTooLarge.
 [[nodiscard]] Result<std::string> unpacked_lines(std::string_view packed, const std::string& name);
 
-// The second part (kept_sources.h) of a content of `ImageType::kKernelSymbols` that an import made; empty: none.
-// Errors: kCorrupt, kTooLarge.
+// Whether an import made the image's symbols.
+[[nodiscard]] bool has_made_names(const ImageDefinition& image);
+
+// The second part (schemas/pprof/kept_sources.h) of a content of `ImageType::kKernelSymbols` that an import made;
+// empty: none. Errors: kCorrupt, kTooLarge.
 [[nodiscard]] Result<std::string> unpacked_sources(std::string_view packed, const std::string& name);
 
 }  // namespace perfleet

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "query-engine/symbol/debug_lines.h"
-#include "query-engine/symbol/kept_sources.h"
 #include "query-engine/symbol/symbolizer.h"
+#include "schemas/pprof/kept_sources.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/read/reader.h"
 

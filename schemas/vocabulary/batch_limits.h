@@ -38,6 +38,7 @@ inline constexpr std::size_t kEventAttrSizeBytesMax = 4'096;  // Linux accepts n
 inline constexpr std::size_t kHelloSizeBytesMax = 1U << 20;
 inline constexpr std::size_t kReplySizeBytesMax = 4'096;  // any message from the gateway to a collector
 inline constexpr std::size_t kImageChunkSizeBytes = 256U << 10;
-inline constexpr std::size_t kImageSizeBytesMax = 64U << 20;  // the content of one image that travels
+inline constexpr std::size_t kImageSizeBytesMax = 64U << 20;    // the content of one image that travels
+inline constexpr std::size_t kSymbolsSizeBytesMax = 64U << 20;  // of each of its zstd frames, unpacked
 
 }  // namespace perfleet::limits

@@ -11,11 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/session/image_content.h"
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/limits/store_limits.h"
 #include "storage/model/batch.h"
-#include "storage/model/image.h"
-#include "storage/model/session.h"
+#include "storage/model/session_note.h"
 
 namespace perfleet {
 

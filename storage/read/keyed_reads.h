@@ -10,14 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/session/image_content.h"
+#include "schemas/session/session_record.h"
 #include "storage/engine/damaged_reads.h"
 #include "storage/engine/engine.h"
 #include "storage/key/key_bytes.h"
 #include "storage/model/batch.h"
-#include "storage/model/image.h"
 #include "storage/model/keys.h"
 #include "storage/model/seq_cursor.h"
-#include "storage/model/session.h"
+#include "storage/model/session_note.h"
 #include "storage/model/visit.h"
 #include "storage/read/reader.h"
 

@@ -12,12 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/session/image_content.h"
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/model/batch.h"
-#include "storage/model/image.h"
 #include "storage/model/keys.h"
 #include "storage/model/seq_cursor.h"
-#include "storage/model/session.h"
+#include "storage/model/session_note.h"
 #include "storage/model/visit.h"
 
 namespace perfleet {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/model/session.h"
 
 namespace perfleet {
 

@@ -7,13 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/session/image_content.h"
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/model/batch.h"
-#include "storage/model/image.h"
 #include "storage/model/keys.h"
-#include "storage/model/session.h"
+#include "storage/model/session_note.h"
 #include "storage/read/reader.h"
 
 namespace perfleet {

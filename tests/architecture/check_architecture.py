@@ -36,24 +36,24 @@ HAVE_OPTIONS = ("query-engine/", "exporters/", "target-collector/linux/")
 # What programs that gateways and collectors are part of may include of them: folders and headers. The rest is theirs.
 OFFERED = {
     "gateway": "gateway.h admission control",
-    "target-collector": "linux probe process relay ring wire/delivery.h"
+    "target-collector": "intake linux probe process relay ring wire/delivery.h"
                         " source/linux/bpf/function_tracer.h source/linux/image/debug_file.h"
                         " source/linux/event source/linux/opening/event_counts.h source/linux/probe_area.h source/linux/probe_reader.h",
 }
 # Importers are further from them: they take rows, batches and messages, and know nothing of sockets, orders and events.
 OFFERED_TO_IMPORTERS = {
     "gateway": "admission",
-    "target-collector": "message process records ring source/sel4/log_buffer.h source/linux/event/event_table.h"
-                        " wire/frame_file.h linux/host",
+    "target-collector": "intake source/sel4/log_buffer.h wire/frame_file.h linux/host",
 }
 
 # In which order the sub-folders of a module stand: each may include itself and those before it, so there are no circles.
 # "." is the files of the module's own folder. Tests may include all.
 FOLDER_ORDER = {
-    "schemas": "vocabulary host text columns perf sel4 wire peers zmtp zeromq",
+    "schemas": "vocabulary host text columns perf sel4 wire session pprof peers zmtp zeromq",
     "daemon": "terminal log option listen metrics service start command-line",
     "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire network metrics small source/sel4 bare-metal"
-                        " source/linux/bpf source/linux/image source/linux/event source/linux/opening source/linux spool linux/host linux/link linux/symbols linux relay"
+                        " source/linux/bpf source/linux/image source/linux/event source/linux/opening source/linux spool linux/host"
+                        " intake/session intake/recording intake/perf-data intake/pprof linux/link linux/symbols linux relay"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/boot"
                         " sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
     "storage": "limits number model clock key block dictionary summary select engine engine/rados engine/rocksdb read compact store verify copy",
@@ -61,8 +61,7 @@ FOLDER_ORDER = {
     "query-engine": "limits ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
                     " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic service wire http http/pyroscope http/api .",
     "exporters": "sink report figure profile rows script timeline * format",  # no format includes another
-    "tools": "perfleet/shell perfleet/import/session perfleet/import/recording perfleet/import/perf-data"
-             " perfleet/import/pprof perfleet/import perfleet/query perfleet/session perfleet/function perfleet/record perfleet/store perfleet",
+    "tools": "perfleet/shell perfleet/import/session perfleet/import perfleet/query perfleet/session perfleet/function perfleet/record perfleet/store perfleet",
 }
 
 # What a unit test may include beyond its folder's rule: real neighbours instead of imitations.
@@ -108,7 +107,7 @@ LIBRARIES = [
             in_unit_tests=True),
     Library("prometheus-cpp", r"prometheus/", ("daemon/metrics/metrics_server.cpp",)),
     Library("libtraceevent", r"traceevent/", ("exporters/script/trace_format.cpp",)),
-    Library("protozero", r"protozero/", ("exporters/", "query-engine/http/", "tools/perfleet/import/")),
+    Library("protozero", r"protozero/", ("exporters/", "query-engine/http/", "schemas/pprof/", "target-collector/intake/", "tests/pprof/")),
     Library("cairo", r"cairo(\.h$|-|/)", ("exporters/figure/png.cpp",)),
     Library("spdlog", r"spdlog/", ("daemon/log/log.cpp",)),
     Library("GoogleTest", r"(gtest|gmock)/", ("tests/",), in_unit_tests=True),

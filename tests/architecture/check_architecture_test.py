@@ -62,6 +62,13 @@ VIOLATIONS = {
     "an importer includes what is offered to commands alone": (
         {"tools/perfleet/import/run.h": '#include "gateway/gateway.h"\n', "gateway/gateway.h": "\n"},
         "tools/perfleet/import/run.h:1:", "is not what gateway offers"),
+    "an importer of profiles admits what it made": (
+        {"target-collector/intake/pprof/import.h": '#include "gateway/wire/context.h"\n'},
+        "target-collector/intake/pprof/import.h:1:", "target-collector may not include gateway"),
+    "what importers of profiles share includes one of them": (
+        {"target-collector/intake/pprof/import.h": "#include <string>\n",
+         "target-collector/intake/session/rows.h": '#include "target-collector/intake/pprof/import.h"\n'},
+        "target-collector/intake/session/rows.h:1:", "stands above target-collector/intake/session"),
     "two folders include each other through a file that the order names": (
         {"exporters/format/export_format.h": "#include <string>\n",
          "exporters/report/table.h": '#include "exporters/format/export_format.h"\n',

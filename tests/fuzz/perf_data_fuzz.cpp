@@ -6,8 +6,9 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "storage/store/memory_store.h"
+#include "target-collector/intake/perf-data/perf_data_import.h"
 #include "tests/fuzz/fuzz_input.h"
-#include "tools/perfleet/import/perf-data/perf_data_import.h"
+#include "tools/perfleet/import/program_files.h"
 #include "tools/perfleet/import/session/stored_session_writer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
@@ -22,6 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.target_name = "fuzzed";
     options.start = UtcNs{1'700'000'000'000'000'000};
     options.now = UtcNs{4'000'000'000'000'000'000};
+    options.files = program_files({});
     StoreDestination destination{*store};
     const auto imported = import_perf_data(std::move(*file), options, destination);
     if (imported.ok()) {

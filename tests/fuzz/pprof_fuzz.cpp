@@ -6,8 +6,8 @@
 
 #include "schemas/vocabulary/assert.h"
 #include "storage/store/memory_store.h"
+#include "target-collector/intake/pprof/pprof_import.h"
 #include "tests/fuzz/fuzz_input.h"
-#include "tools/perfleet/import/pprof/pprof_import.h"
 #include "tools/perfleet/import/session/stored_session_writer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {

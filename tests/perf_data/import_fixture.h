@@ -5,8 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "target-collector/intake/perf-data/perf_data_import.h"
 #include "tests/perf_data/export_fixture.h"
-#include "tools/perfleet/import/perf-data/perf_data_import.h"
+#include "tools/perfleet/import/program_files.h"
 #include "tools/perfleet/import/session/stored_session_writer.h"
 
 namespace perfleet {
@@ -16,6 +17,7 @@ protected:
     Result<ImportedRecording> imported(const RecordingImport& options = {}, const std::string& name = "in.data") {
         auto files = PERFLEET_TRY(open_recording(path(name)));
         RecordingImport own = options;
+        own.files = program_files({});
         if (own.now == UtcNs{}) {
             own.now = UtcNs{4'000'000'000'000'000'000};
         }

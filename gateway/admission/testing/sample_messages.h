@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/ids.h"
 #include "storage/model/batch.h"
-#include "storage/model/session.h"
 
 namespace perfleet::sample {
 

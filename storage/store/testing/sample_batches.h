@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/kinds.h"
 #include "storage/model/batch.h"
-#include "storage/model/session.h"
 
 namespace perfleet {
 

@@ -17,6 +17,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/named_row.h"
+#include "target-collector/intake/session/sealed_rows.h"
 #include "target-collector/linux/command.h"
 #include "target-collector/linux/host/machine_state.h"
 #include "target-collector/linux/host/target_identity.h"
@@ -24,8 +25,7 @@
 #include "target-collector/process/proc_reader.h"
 #include "tools/perfleet/function/function_image.h"
 #include "tools/perfleet/function/function_overhead.h"
-#include "tools/perfleet/import/session/sealed_rows.h"
-#include "tools/perfleet/import/session/session_hello.h"
+#include "tools/perfleet/import/session/own_session.h"
 #include "tools/perfleet/shell/redirected_output.h"
 #include "tools/perfleet/shell/watch.h"
 

@@ -10,9 +10,9 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
+#include "target-collector/intake/session/session_writer.h"
 #include "target-collector/source/linux/bpf/function_tracer.h"
 #include "tools/perfleet/function/function_finder.h"
-#include "tools/perfleet/import/session/session_writer.h"
 
 namespace perfleet {
 

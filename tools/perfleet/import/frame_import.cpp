@@ -17,8 +17,8 @@
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/clock_claim.h"
 #include "schemas/wire/protocol.h"
+#include "target-collector/intake/session/run_hash.h"
 #include "target-collector/wire/frame_file.h"
-#include "tools/perfleet/import/session/run_hash.h"
 #include "tools/perfleet/import/session/stored_session_writer.h"
 
 namespace perfleet {

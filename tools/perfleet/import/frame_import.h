@@ -14,7 +14,7 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "storage/store/store.h"
-#include "tools/perfleet/import/session/session_writer.h"
+#include "target-collector/intake/session/session_writer.h"
 
 namespace perfleet {
 

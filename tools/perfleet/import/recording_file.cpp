@@ -5,11 +5,11 @@
 #include <span>
 #include <utility>
 
-#include "exporters/pprof/pprof_profile.h"
+#include "schemas/pprof/pprof_profile.h"
 #include "schemas/text/utf8.h"
-#include "tools/perfleet/import/perf-data/perf_data_import.h"
-#include "tools/perfleet/import/perf-data/record_source.h"
-#include "tools/perfleet/import/pprof/pprof_import.h"
+#include "target-collector/intake/perf-data/perf_data_import.h"
+#include "target-collector/intake/perf-data/record_source.h"
+#include "target-collector/intake/pprof/pprof_import.h"
 #include "tools/perfleet/shell/progress_line.h"
 #include "tools/perfleet/shell/terminal.h"
 

@@ -5,8 +5,8 @@
 
 #include "schemas/host/progress.h"
 #include "schemas/vocabulary/error.h"
-#include "tools/perfleet/import/recording/file_bytes.h"
-#include "tools/perfleet/import/recording/recording_import.h"
+#include "target-collector/intake/recording/file_bytes.h"
+#include "target-collector/intake/recording/recording_import.h"
 
 namespace perfleet {
 

@@ -12,9 +12,9 @@
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/named_row.h"
 #include "schemas/vocabulary/row_clock.h"
-#include "tools/perfleet/import/session/run_hash.h"
-#include "tools/perfleet/import/session/sealed_rows.h"
-#include "tools/perfleet/import/session/session_hello.h"
+#include "target-collector/intake/session/run_hash.h"
+#include "target-collector/intake/session/sealed_rows.h"
+#include "tools/perfleet/import/session/own_session.h"
 
 namespace perfleet {
 namespace {

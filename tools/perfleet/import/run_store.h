@@ -9,8 +9,8 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
+#include "target-collector/intake/session/session_writer.h"
 #include "tools/perfleet/import/imported_run.h"
-#include "tools/perfleet/import/session/session_writer.h"
 
 namespace perfleet {
 

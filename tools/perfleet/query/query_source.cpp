@@ -13,6 +13,7 @@
 #include "storage/store/memory_store.h"
 #include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
+#include "tools/perfleet/import/program_files.h"
 #include "tools/perfleet/import/recording_file.h"
 #include "tools/perfleet/import/session/stored_session_writer.h"
 #include "tools/perfleet/shell/invocation.h"
@@ -59,7 +60,7 @@ Result<std::unique_ptr<StoreReader>> open_input(const QueryOptions& options) {
     auto file = PERFLEET_TRY(open_recording_file(options.input, ""));
     auto store = make_memory_store({}, QueryOptions::kInputSizeBytesMax);
     RecordingImport import;
-    import.symfs = options.symfs;
+    import.files = program_files(options.symbol_paths());
     import.now = utc_now();
     StoreDestination destination{*store};
     PERFLEET_TRY(import_recording_file(std::move(file), import, destination));

@@ -7,10 +7,10 @@
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
+#include "target-collector/intake/perf-data/record_source.h"
+#include "target-collector/intake/perf-data/recorded_session.h"
+#include "target-collector/intake/recording/file_bytes.h"
 #include "target-collector/process/kernel_images.h"
-#include "tools/perfleet/import/perf-data/record_source.h"
-#include "tools/perfleet/import/perf-data/recorded_session.h"
-#include "tools/perfleet/import/recording/file_bytes.h"
 
 namespace perfleet {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "daemon/option/program_options.h"
 #include "query-engine/statistic/number/histogram.h"
-#include "storage/model/session.h"
+#include "schemas/session/session_record.h"
 #include "tools/perfleet/session/session_destination.h"
 #include "tools/perfleet/shell/invocation.h"
 #include "tools/perfleet/shell/terminal.h"

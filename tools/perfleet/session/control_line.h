@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gateway/control/operator_message.h"
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/model/session.h"
 
 namespace perfleet {
 

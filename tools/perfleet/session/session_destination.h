@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "target-collector/intake/session/session_writer.h"
 #include "target-collector/linux/link/gateway_choice.h"
 #include "target-collector/linux/link/gateway_link.h"
-#include "tools/perfleet/import/session/session_writer.h"
 
 namespace perfleet {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/model/session.h"
 
 namespace perfleet {
 

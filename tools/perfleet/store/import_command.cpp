@@ -31,6 +31,7 @@
 #include "tools/perfleet/import/exact_decimal.h"
 #include "tools/perfleet/import/frame_import.h"
 #include "tools/perfleet/import/imported_run.h"
+#include "tools/perfleet/import/program_files.h"
 #include "tools/perfleet/import/recording_file.h"
 #include "tools/perfleet/import/run_store.h"
 #include "tools/perfleet/import/session/import_limits.h"
@@ -237,7 +238,7 @@ Result<Done> import_recording(const ImportOptions& options) {
     RecordingImport import;
     import.target_name = options.target;
     import.architecture = options.architecture;
-    import.symfs = options.symfs;
+    import.files = program_files({.symfs = options.symfs});
     import.now = utc_now();
     std::map<std::string, std::string> labels;
     PERFLEET_TRY(add_said_labels(options, labels));

@@ -8,7 +8,7 @@
 #include "gateway/admission/admit_batch.h"
 #include "gateway/admission/decode.h"
 #include "storage/store/store.h"
-#include "tools/perfleet/import/session/session_writer.h"
+#include "target-collector/intake/session/session_writer.h"
 
 namespace perfleet {
 

@@ -1,0 +1,45 @@
+// Labels of a sample, as profiles of pprof have them: a text or a number by a key. Bytes in rows (kRawBytes
+// of kind `detailed_sample`) of imported profiles:
+//
+//  0          4           8           12      16       24
+//  ┌──────────┬───────────┬───────────┬───────┬────────┬─────┬──────┬──────┐
+//  │ key size │ text size │ unit size │ flags │ number │ key │ text │ unit │   for each label
+//  │ u32      │ u32       │ u32       │ u32   │ i64    │     │      │      │
+//  └──────────┴───────────┴───────────┴───────┴────────┴─────┴──────┴──────┘
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/session/session_record.h"
+
+namespace perfleet {
+
+// SessionRecord::collector_version of imported profiles.
+inline constexpr std::string_view kPprofCollector = "pprof";
+
+// Whether rows of the session's events are values, not occurrences: kWeight is a signed number (int64_t in two's
+// complement) in the event's unit, and may be 0.
+[[nodiscard]] inline bool has_imported_values(const SessionRecord& session) {
+    return session.collector_version == kPprofCollector;
+}
+
+// Key of the label that has a command's name.
+inline constexpr std::string_view kCommLabel = "comm";
+
+struct SampleLabel {
+    std::string_view key;
+    std::string_view text;  // empty: the value is `number`
+    std::string_view unit;  // of the number
+    std::int64_t number = 0;
+};
+
+[[nodiscard]] std::string encode_labels(const std::vector<SampleLabel>& labels);
+
+// Borrows the input. Empty: malformed.
+[[nodiscard]] std::optional<std::vector<SampleLabel>> decode_labels(std::string_view bytes_untrusted);
+
+}  // namespace perfleet
