@@ -6,6 +6,7 @@
 
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
+#include "schemas/pprof/sample_labels.h"
 
 namespace perfleet {
 namespace {
@@ -24,6 +25,19 @@ void append(RowRanges& rows, std::size_t row) {
     } else {
         rows.emplace_back(row, row + 1);
     }
+}
+
+bool has_tags(const std::vector<RowFilter::Tag>& tags, std::string_view labels_untrusted) {
+    const auto labels = decode_labels(labels_untrusted);
+    return labels && std::all_of(tags.begin(), tags.end(), [&](const RowFilter::Tag& tag) {
+               return std::any_of(labels->begin(), labels->end(), [&](const SampleLabel& label) {
+                   const std::string number = std::to_string(label.number);
+                   return label.key == tag.key &&
+                          (!label.text.empty() ? matches_any(tag.values, label.text)
+                                               : matches_any(tag.values, number) ||
+                                                     matches_any(tag.values, number + std::string{label.unit}));
+               });
+           });
 }
 
 }  // namespace
@@ -66,6 +80,10 @@ Result<RowRanges> RowFilters::passing(const Scan& scan, std::size_t session_inde
 Result<RowRanges> RowFilters::filtered(const Scan& scan, std::size_t session_index, const BlockView& block,
                                        const RowRanges& within) {
     const Kind kind = block.header.series.kind;
+    const bool has_labels = !filter_.tags.empty();
+    if (has_labels && !has_imported_values(scan.sessions()[session_index].record)) {
+        return RowRanges{};  // raw data of other sessions isn't labels
+    }
     std::vector<ColumnId> wanted;
     const auto want = [&](bool is_filtered, ColumnId id) {
         if (is_filtered && std::find(wanted.begin(), wanted.end(), id) == wanted.end()) {
@@ -78,8 +96,9 @@ Result<RowRanges> RowFilters::filtered(const Scan& scan, std::size_t session_ind
     want(!filter_.pids.empty() || has_cgroups, ColumnId::kPid);
     want(!filter_.cpus.empty(), ColumnId::kCpu);
     want(filter_.has_frames(), ColumnId::kStack);
+    want(has_labels, ColumnId::kRawBytes);
     if (std::any_of(wanted.begin(), wanted.end(), [&](ColumnId id) { return column_rule(kind, id) == nullptr; })) {
-        return RowRanges{};  // this kind of rows has no thread or no cpu
+        return RowRanges{};  // this kind of rows has no thread, no cpu or no labels
     }
     DecodedRows rows;
     PERFLEET_TRY(rows.decode(block, wanted));
@@ -111,7 +130,8 @@ Result<RowRanges> RowFilters::filtered(const Scan& scan, std::size_t session_ind
                 (pids.empty() || contains(filter_.pids, pids[row])) &&
                 (cpus.empty() || contains(filter_.cpus, cpus[row])) &&
                 (stacks.empty() || (stacks[row] < epoch->stacks.size() && epoch->stacks[stacks[row]])) &&
-                (filter_.comms.empty() || has_comm(row)) && (!has_cgroups || in_cgroup(row))) {
+                (filter_.comms.empty() || has_comm(row)) && (!has_cgroups || in_cgroup(row)) &&
+                (!has_labels || has_tags(filter_.tags, rows.bytes(ColumnId::kRawBytes, row)))) {
                 append(passing, row);
             }
         }

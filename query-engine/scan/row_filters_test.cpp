@@ -6,6 +6,7 @@
 
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
+#include "schemas/pprof/sample_labels.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
 
@@ -116,6 +117,75 @@ TEST_F(RowFiltersTest, FramesPassByTheirStacks) {
     EXPECT_EQ(rows.next(), nullptr);
     ASSERT_FALSE(rows.status().ok());
     EXPECT_EQ(rows.status().error().code, ErrorCode::kUsage);
+}
+
+// Samples of an imported profile at 10, 11, …; the session and rows of other kinds have none of these labels.
+class TagsTest : public testing::Test {
+protected:
+    void store_as(std::string_view collector_version) {
+        SessionRecord session = sample_session(kTarget, kSession);
+        session.collector_version = collector_version;
+        ASSERT_TRUE(store_->define(partition_, session).ok());
+        SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, kBucket};
+        const std::vector<std::string> labels{encode_labels({{"region", "eu", "", 0}}),
+                                              encode_labels({{"region", "us", "", 0}, {"bytes", "", "bytes", 4096}}),
+                                              encode_labels({{"region", "eu", "", 0}, {"bytes", "", "bytes", -1}}),
+                                              encode_labels({{"region", "eu", "", 0}, {"region", "4096", "", 0}}),
+                                              "not labels"};
+        batch.add({Kind::kDetailedSample, EventNumber{0}},
+                  {{ColumnId::kTime, {10, 11, 12, 13, 14}}, {ColumnId::kPid, {3, 3, 3, 4, 4}}},
+                  {{ColumnId::kRawBytes, labels}});
+        batch.add(kSamples, {{ColumnId::kTime, {20}}, {ColumnId::kPid, {3}}});
+        ASSERT_TRUE(store_->put(partition_, std::vector{batch.build()}).ok());
+    }
+    std::vector<std::uint64_t> passing(const std::vector<RowFilter::Tag>& tags, const RowFilter::Ranges& pids = {}) {
+        Selection selection;
+        selection.filter.tags = tags;
+        selection.filter.pids = pids;
+        const Result<Scan> scan = Scan::open(*store_, selection);
+        EXPECT_TRUE(scan.ok());
+        std::vector<std::uint64_t> times;
+        for (const Kind kind : {Kind::kDetailedSample, Kind::kSample}) {
+            RowCursor rows{*scan, 0, {kind, EventNumber{0}}, std::array{ColumnId::kTime}};
+            while (const RowBlock* const block = rows.next()) {
+                const auto some = block->rows.integers(ColumnId::kTime);
+                times.insert(times.end(), some.begin(), some.end());
+            }
+            EXPECT_TRUE(rows.status().ok()) << rows.status().error().message;
+        }
+        return times;
+    }
+
+    Partition partition_ = partition_of(kTarget, kBucket);
+    std::unique_ptr<Store> store_ = make_memory_store();
+};
+
+TEST_F(TagsTest, TakeSamplesWithOneOfTheirValues) {
+    store_as("pprof");
+    EXPECT_EQ(passing({{"region", {"eu"}}}), (Times{10, 12, 13}));
+    EXPECT_EQ(passing({{"region", {"us", "e?"}}}), (Times{10, 11, 12, 13}));
+    EXPECT_EQ(passing({{"region", {"4096"}}}), (Times{13}));
+    EXPECT_EQ(passing({{"regio", {"*"}}}), Times{});
+    EXPECT_EQ(passing({}), (Times{10, 11, 12, 13, 14, 20}));
+}
+
+TEST_F(TagsTest, TakeNumbersWithOrWithoutTheirUnit) {
+    store_as("pprof");
+    EXPECT_EQ(passing({{"bytes", {"4096"}}}), (Times{11}));
+    EXPECT_EQ(passing({{"bytes", {"4096bytes", "-1"}}}), (Times{11, 12}));
+    EXPECT_EQ(passing({{"bytes", {"4096kb"}}}), Times{});
+}
+
+TEST_F(TagsTest, HoldTogetherAndWithOtherFilters) {
+    store_as("pprof");
+    EXPECT_EQ(passing({{"region", {"eu"}}, {"bytes", {"*"}}}), (Times{12}));
+    EXPECT_EQ(passing({{"region", {"eu"}}}, {{3, 3}}), (Times{10, 12}));
+}
+
+TEST_F(TagsTest, TakeNoRawDataOfOtherCollectors) {
+    store_as("perf 6.1");
+    EXPECT_EQ(passing({{"region", {"*"}}}), Times{});
+    EXPECT_EQ(passing({}), (Times{10, 11, 12, 13, 14, 20}));
 }
 
 TEST_F(RowFiltersTest, RowsOfNoThreadPassNoFilterOfThreads) {

@@ -31,9 +31,16 @@ struct RowFilter {
     CgroupFilter cgroups{};            // of the row's process, at the row's time
     std::vector<std::string> images;   // of the innermost frame: path, its last part, or as `top` names it
     std::vector<std::string> symbols;  // of the innermost frame, as `top` names it
+    // A label of samples of imported profiles of pprof has one of these values: a text, or a number with or without its
+    // unit.
+    struct Tag {
+        std::string key;
+        std::vector<std::string> values;
+    };
+    std::vector<Tag> tags;
 
     [[nodiscard]] bool has_rows() const {
-        return !(comms.empty() && pids.empty() && tids.empty() && cpus.empty() && cgroups.empty());
+        return !(comms.empty() && pids.empty() && tids.empty() && cpus.empty() && cgroups.empty() && tags.empty());
     }
     [[nodiscard]] bool has_frames() const { return !(images.empty() && symbols.empty()); }
 };

@@ -1,6 +1,7 @@
 #include "query-engine/select/selection_options.h"
 #include "query-engine/limits/query_limits.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "schemas/text/parse.h"
@@ -33,11 +34,15 @@ std::vector<std::string> split_names(const std::string& text) {
     return names;
 }
 
+Result<Done> check_size(const std::string& text) {
+    return text.size() <= kFilterSizeBytesMax
+               ? Result<Done>{Done{}}
+               : usage("a filter of more than " + std::to_string(kFilterSizeBytesMax) + " bytes");
+}
+
 auto names(std::vector<std::string> RowFilter::*member) {
     return [member](const std::string& text, Selection& selection) -> Result<Done> {
-        if (text.size() > kFilterSizeBytesMax) {
-            return usage("a filter of more than " + std::to_string(kFilterSizeBytesMax) + " bytes");
-        }
+        PERFLEET_TRY(check_size(text));
         selection.filter.*member = split_names(text);
         return Done{};
     };
@@ -45,12 +50,34 @@ auto names(std::vector<std::string> RowFilter::*member) {
 
 auto cgroup_names(std::vector<std::string> CgroupFilter::*member) {
     return [member](const std::string& text, Selection& selection) -> Result<Done> {
-        if (text.size() > kFilterSizeBytesMax) {
-            return usage("a filter of more than " + std::to_string(kFilterSizeBytesMax) + " bytes");
-        }
+        PERFLEET_TRY(check_size(text));
         selection.filter.cgroups.*member = split_list(text);
         return Done{};
     };
+}
+
+// KEY=VALUE,VALUE: a part with an equals sign begins the values of a key.
+Result<Done> read_tags(const std::string& text, Selection& selection) {
+    PERFLEET_TRY(check_size(text));
+    std::vector<RowFilter::Tag>& tags = selection.filter.tags;
+    std::size_t current = 0;
+    for (const std::string& part : split_names(text)) {
+        const std::size_t equals = part.find('=');
+        if (equals != std::string::npos) {
+            const std::string key = part.substr(0, equals);
+            const auto known = std::find_if(tags.begin(), tags.end(), [&](const auto& tag) { return tag.key == key; });
+            current = static_cast<std::size_t>(known - tags.begin());
+            if (known == tags.end()) {
+                tags.push_back({key, {}});
+            }
+        }
+        std::string value = part.substr(equals == std::string::npos ? 0 : equals + 1);
+        if (equals == 0 || tags.empty() || value.empty()) {
+            return option_error("tag", text, "KEY=VALUE[,VALUE...], such as region=eu,us");
+        }
+        tags[current].values.push_back(std::move(value));
+    }
+    return Done{};
 }
 
 // Parses whole numbers and ranges A-B, separated by commas.
@@ -177,6 +204,11 @@ OptionTable<Selection> make_table(UtcNs now) {
                .summary = "only rows of these systemd units: nginx, 'user@*', system.slice",
                .is_list = true},
               cgroup_names(&CgroupFilter::units))
+        .text({.name = "tag",
+               .value_name = "KEY=VALUES",
+               .summary = "only samples of imported profiles with these labels: region=eu,'us-*' or bytes=4096",
+               .is_list = true},
+              read_tags)
         .flag("exact", &Selection::is_exact, "count every row, never from summaries of days")
         .value({.name = "threads",
                 .type = OptionType::kCount,

@@ -1,5 +1,6 @@
 // The options of query commands that select rows: select, session, event, from, until, the filters comm, pid, tid,
-// image, symbol and cpu. Also those that say how the query runs: exact, threads, memory.
+// image, symbol, cpu, cgroup, container, pod, unit and tag. Also those that say how the query runs: exact, threads,
+// memory.
 //
 // Pure functions over untrusted values. Errors: kUsage, which names the option.
 #pragma once

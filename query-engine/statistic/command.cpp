@@ -205,8 +205,8 @@ std::vector<OptionSpec> QueryCommand::selection() const {
     std::vector<OptionSpec> all;
     for (const OptionSpec& option : selection_options()) {
         const bool is_of_frames = option.name == "image" || option.name == "symbol";
-        constexpr std::array<std::string_view, 8> kOfRows{"comm",   "pid",       "tid", "cpu",
-                                                          "cgroup", "container", "pod", "unit"};
+        constexpr std::array<std::string_view, 9> kOfRows{"comm",      "pid", "tid",  "cpu", "cgroup",
+                                                          "container", "pod", "unit", "tag"};
         const bool is_of_rows = is_of_frames || std::find(kOfRows.begin(), kOfRows.end(), option.name) != kOfRows.end();
         const bool is_of_events = option.name == "event" || option.name == "off-cpu" || option.name == "measure";
         if ((has_event || !is_of_events) && (!is_of_frames || filters == QueryFilters::kFrames) &&

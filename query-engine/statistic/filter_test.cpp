@@ -128,8 +128,10 @@ TEST_F(Filter, SaysThatTheLedgerIsOfAllRows) {
 }
 
 TEST_F(Filter, TextsThatAreNoListsAreRefused) {
-    for (const auto& [option, value] : {std::pair{"pid", "a"}, std::pair{"tid", "1,,2"}, std::pair{"cpu", "3-1"},
-                                        std::pair{"cpu", "99999"}, std::pair{"pid", "1-"}, std::pair{"comm", ""}}) {
+    for (const auto& [option, value] :
+         {std::pair{"pid", "a"}, std::pair{"tid", "1,,2"}, std::pair{"cpu", "3-1"}, std::pair{"cpu", "99999"},
+          std::pair{"pid", "1-"}, std::pair{"comm", ""}, std::pair{"tag", "region"}, std::pair{"tag", "=eu"},
+          std::pair{"tag", "region=eu,"}}) {
         const auto answer = run_text_query("top", {{option, value}}, *store_, {}, UtcNs{0});
         ASSERT_FALSE(answer.ok()) << option << value;
         EXPECT_EQ(answer.error().code, ErrorCode::kUsage);

@@ -37,15 +37,28 @@ int main(void) {
 """
 
 
-def heap_profile(values):
-    """A profile of types objects/count and space/bytes with a function for each pair of values."""
+def heap_profile(values, labels=()):
+    """A profile of types objects/count and space/bytes with a function for each pair of values; `labels` of each: texts
+    or numbers of bytes, by key."""
     texts = ["", "objects", "count", "space", "bytes"] + [f"function_{i}" for i in range(len(values))]
+
+    def text(word):
+        if word not in texts:
+            texts.append(word)
+        return texts.index(word)
+
+    def label(key, value):
+        if isinstance(value, str):
+            return field(3, field(1, text(key)) + field(2, text(value)))
+        return field(3, field(1, text(key)) + field(3, value) + field(4, text("bytes")))
+
     message = b"".join(field(1, field(1, kind) + field(2, unit)) for kind, unit in ((1, 2), (3, 4)))
     for i, pair in enumerate(values):
-        message += field(2, field(1, i + 1) + field(2, b"".join(varint(value) for value in pair)))
+        message += field(2, field(1, i + 1) + field(2, b"".join(varint(value) for value in pair))
+                         + b"".join(label(*one) for one in (labels[i].items() if labels else ())))
         message += field(4, field(1, i + 1) + field(4, field(1, i + 1)))
         message += field(5, field(1, i + 1) + field(2, 5 + i))
-    return gzip.compress(message + b"".join(field(6, text.encode()) for text in texts))
+    return gzip.compress(message + b"".join(field(6, one.encode()) for one in texts))
 
 
 class Recording:
@@ -160,6 +173,22 @@ def perf_data_has_periods(recording, path):
     recording.expect("perf.data", sum(int(word) for word in text.split()), total)
 
 
+def check_tags(bin_dir, path, store):
+    """--tag takes the same samples in every view, and those of all values of a label add up to the profile. `store` has it
+    twice."""
+    tags = {"region=eu": 8_000_100, "region=us": 2_000_000, "region=none": 0, "region=?u": 8_000_100, "region=eu,us": 10_000_100,
+            "bytes=4096": 10_000_000, "bytes=8bytes": 100, "region=eu,bytes=4096": 8_000_000}
+    recordings = [Recording(bin_dir, f"--tag {tag}", ["-i", path], ["--tag", tag]) for tag in tags]
+    for recording, total in zip(recordings, tags.values()):
+        recording.expect("top", sum(row["self"] for row in recording.table("top")[1]), total)
+        if total:
+            recording.check()
+    difference = Recording(bin_dir, "diff --tag", ["--data", store], ["--tag", "region=us"])
+    answer = difference.table("diff", "--before", "last~1", "--after", "last")[0]
+    difference.expect("diff", answer["measure"]["total"], 2 * tags["region=us"])
+    return [fault for recording in [*recordings, difference] for fault in recording.faults]
+
+
 def main():
     bin_dir = sys.argv[1]
     with tempfile.TemporaryDirectory(prefix="perfleet-measure-") as folder:
@@ -190,7 +219,13 @@ def main():
             Recording(bin_dir, "heap", ["-i", path("heap.pb.gz")]),
             Recording(bin_dir, "negative values", ["-i", path("difference.pb.gz")], has_negative=True),
         ]
-        faults = []
+        with open(path("labels.pb.gz"), "wb") as file:
+            file.write(heap_profile([(1, 8_000_000), (1_000, 2_000_000), (3, 100)],
+                                    [{"region": "eu", "bytes": 4096}, {"region": "us", "bytes": 4096}, {"region": "eu", "bytes": 8}]))
+        for target in ("a", "b"):
+            perfleet("import", path("labels.pb.gz"), "--data", path("labels"), "--target", target)
+        faults = check_tags(bin_dir, path("labels.pb.gz"), path("labels"))
+        print(("wrong" if faults else "right") + ": labels of samples", flush=True)
         for recording in recordings:
             recording.check()
             if recording.name in ("clock", "skewed periods", "perf.data"):
