@@ -309,6 +309,7 @@ int run(const Arguments& arguments) {
     sink({LogLevel::kInfo, "start", "serving", {{"data", arguments.data}, {"listen", listen}, {"query", query}}});
     const auto served = (*gateway)->serve((*stop)->flag(), (*stop)->fd());
     manager.say_stopping();
+    (void)(*store)->write_out_log();  // else the next start and queries replay it; a failure loses nothing
     sink({LogLevel::kInfo, "end", "stopped"});
     return served ? 0
                   : fail(*log, Error{served.error().code, served.error().message + "; what isn't acknowledged its "

@@ -213,6 +213,19 @@ TEST_P(StoreConformance, KnowsNothingOfWhatWasNeverThere) {
     EXPECT_TRUE(store_->sync().ok());
 }
 
+TEST_P(StoreConformance, WritingOutTheLogChangesNothing) {
+    define();
+    put({sample_batch(Seq{1}, {1}), sample_batch(Seq{2}, {1})});
+    const auto before = block_seqs();
+    ASSERT_FALSE(before.empty());
+    EXPECT_TRUE(store_->write_out_log().ok());
+    EXPECT_EQ(block_seqs(), before);
+    EXPECT_TRUE(store_->write_out_log().ok()) << "of an empty log";
+    put({sample_batch(Seq{3}, {1})});
+    reopen();
+    EXPECT_EQ(block_seqs().size(), before.size() + 1);
+}
+
 TEST_P(StoreConformance, LetsAVisitorReadFromTheStore) {
     define();
     put({sample_batch(Seq{1}, {1}), sample_batch(Seq{2}, {1})});

@@ -244,6 +244,12 @@ public:
         return sync_now();
     }
 
+    [[nodiscard]] Result<Done> write_out_log() override {
+        const std::lock_guard lock{writing_};
+        PERFLEET_TRY(sync_now());
+        return own_engine().flush_unlogged();
+    }
+
     [[nodiscard]] Result<Done> compact(UtcNs now, const std::function<Visit(const CompactionStep&)>& on_step) override {
         if (!own_engine().damage()->lost.empty()) {
             return Done{};  // lost files may be put back, and compaction could have replaced their contents

@@ -93,6 +93,27 @@ TEST_F(RecordProgram, StandardOutputIsTheCommandsAlone) {
     EXPECT_EQ(full.ending.status, 0) << full.error_output;
 }
 
+// What the log holds each query would read again.
+TEST_F(RecordProgram, AndAGatewayLeaveAnEmptyLog) {
+    const auto log_size_bytes = [this] {
+        std::uintmax_t size_bytes = 0;
+        for (const auto& entry : std::filesystem::directory_iterator{data_}) {
+            size_bytes += entry.path().extension() == ".log" ? entry.file_size() : 0;
+        }
+        return size_bytes;
+    };
+    ASSERT_EQ(record("-q --data '" + data_ + "' -e cpu-clock -- true").ending.status, 0);
+    EXPECT_EQ(log_size_bytes(), 0U);
+    GatewayProgram gateway{data_};
+    ASSERT_EQ(run({program_path("perfleet-collector"), "--gateway", gateway.listen(), "-e", "cpu-clock", "--", "true"})
+                  .ending.status,
+              0);
+    EXPECT_NE(log_size_bytes(), 0U);
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    EXPECT_EQ(log_size_bytes(), 0U);
+    EXPECT_EQ(ledgers_of(data_).size(), 2U);
+}
+
 TEST_F(RecordProgram, QuietPrintsErrorsOnly) {
     const std::string quiet = "--data '" + data_ + "' -q -e cpu-clock ";
     const Finished finished = record(quiet + "-z -- sh -c 'echo out; echo err >&2; exit 3'");

@@ -115,6 +115,7 @@ public:
         return store_.size_bytes(partitions);
     }
     Result<Done> sync() override { return store_.sync(); }
+    Result<Done> write_out_log() override { return store_.write_out_log(); }
     Result<Done> compact(UtcNs now, const std::function<Visit(const CompactionStep&)>& on_step) override {
         return store_.compact(now, on_step);
     }

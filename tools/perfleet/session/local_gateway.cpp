@@ -126,6 +126,7 @@ void LocalGateway::serve() {
         error_ = served.error();
     }
     gateway_.reset();
+    (void)store_->write_out_log();  // else the next query replays it; a failure loses nothing
     store_.reset();
     if (!stop_.load(std::memory_order_acquire)) {
         wait();
