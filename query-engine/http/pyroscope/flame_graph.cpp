@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 
 namespace perfleet::pyroscope {
@@ -14,6 +15,16 @@ enum : std::size_t { kDepth = 0, kSymbol = 1, kTotal = 3, kSelf = 5 };
 constexpr const char* kRoot = "total";
 constexpr const char* kOther = "other";
 
+// At most the greatest number: values of imported profiles may be of any size.
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+    std::int64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+
+using Amounts = std::array<std::int64_t, FlameTree::kSides>;
+
+Amounts sum_of(const Amounts& a, const Amounts& b) { return {sum_of(a[0], b[0]), sum_of(a[1], b[1])}; }
+
 // Amounts below 0 have no width.
 std::int64_t width_of(const AnswerValue& value) {
     const auto* const positive = std::get_if<std::uint64_t>(&value);
@@ -23,6 +34,8 @@ std::int64_t width_of(const AnswerValue& value) {
 }  // namespace
 
 FlameTree::FlameTree() { nodes_.push_back({kRoot, {}, {}, {}}); }
+
+std::int64_t FlameTree::Node::both() const { return sum_of(total[0], total[1]); }
 
 std::uint32_t FlameTree::callee(std::uint32_t caller, const std::string& name) {
     const auto [number, is_new] = numbers_.try_emplace({caller, name}, static_cast<std::uint32_t>(nodes_.size()));
@@ -41,9 +54,16 @@ void FlameTree::add(const Answer& tree, std::size_t side) {
         const std::string& name = std::get<std::string>(row[kSymbol]);
         const bool is_root = depth == 0 && name.empty();  // rows of imported profiles have no command
         const std::uint32_t index = is_root ? 0 : callee(path.back(), name);
-        nodes_[index].total[side] += is_root ? 0 : width_of(row[kTotal]);
-        nodes_[index].self[side] += width_of(row[kSelf]);
-        nodes_[0].total[side] += depth == 0 ? width_of(row[kTotal]) : 0;
+        const auto grow = [](std::int64_t& amount, const AnswerValue& value) {
+            amount = sum_of(amount, width_of(value));
+        };
+        grow(nodes_[index].self[side], row[kSelf]);
+        if (!is_root) {
+            grow(nodes_[index].total[side], row[kTotal]);
+        }
+        if (depth == 0) {
+            grow(nodes_[0].total[side], row[kTotal]);
+        }
         path.push_back(index);
     }
 }
@@ -70,8 +90,8 @@ void FlameTree::keep_below(const std::vector<std::string>& call_site) {
     path.pop_back();
     for (std::size_t i = 0; i < path.size(); ++i) {
         Node& node = nodes_[path[i]];
-        std::ranges::copy(kept.total, node.total);
-        std::ranges::fill(node.self, 0);
+        node.total = kept.total;
+        node.self = {};
         const std::uint32_t next = i + 1 < path.size() ? path[i + 1] : caller;
         node.callees.assign(1, next);
     }
@@ -90,36 +110,37 @@ std::int64_t FlameTree::least_shown(std::int64_t nodes_max) const {
         return 0;
     }
     std::ranges::sort(totals, std::greater{});
-    return totals[static_cast<std::size_t>(nodes_max)] + 1;  // those as large as the first that is too many go, too
+    return sum_of(totals[static_cast<std::size_t>(nodes_max)],
+                  1);  // those as large as the first that is too many go, too
 }
 
 Json FlameTree::bars(std::int64_t nodes_max, std::size_t side_count) const {
     struct Bar {
         std::string name;
         const Node* node = nullptr;  // null: "other"
-        std::array<std::int64_t, kSides> start{};
-        std::array<std::int64_t, kSides> total{};
-        std::array<std::int64_t, kSides> self{};
+        Amounts start{};
+        Amounts total{};
+        Amounts self{};
     };
     const std::int64_t least = least_shown(nodes_max);
     std::map<std::string, std::int64_t> name_numbers;
     Json names = Json::array();
     Json levels = Json::array();
     std::int64_t max_self = 0;
-    const auto bar_of = [&](const Node& node, const std::array<std::int64_t, kSides>& start) {
-        return Bar{node.name, &node, start, {node.total[0], node.total[1]}, {node.self[0], node.self[1]}};
+    const auto bar_of = [](const Node& node, const Amounts& start) {
+        return Bar{node.name, &node, start, node.total, node.self};
     };
     std::vector<Bar> level{bar_of(nodes_[0], {})};
     while (!level.empty()) {
         std::vector<Bar> next;
         Json values = Json::array();
-        std::array<std::int64_t, kSides> end{};
+        Amounts end{};
         for (const Bar& bar : level) {
             for (std::size_t side = 0; side < side_count; ++side) {
                 values.push_back(bar.start[side] - end[side]);
                 values.push_back(bar.total[side]);
                 values.push_back(bar.self[side]);
-                end[side] = bar.start[side] + bar.total[side];
+                end[side] = sum_of(bar.start[side], bar.total[side]);
                 max_self = std::max(max_self, bar.self[side]);
             }
             const auto [number, is_new] =
@@ -131,18 +152,18 @@ Json FlameTree::bars(std::int64_t nodes_max, std::size_t side_count) const {
             if (bar.node == nullptr) {
                 continue;
             }
-            std::array<std::int64_t, kSides> start{bar.start[0] + bar.self[0], bar.start[1] + bar.self[1]};
+            Amounts start = sum_of(bar.start, bar.self);
             Bar other{kOther, nullptr, {}, {}, {}};
             for (const std::uint32_t index : bar.node->callees) {
                 const Node& callee = nodes_[index];
                 if (callee.both() >= least) {
                     next.push_back(bar_of(callee, start));
-                    start = {start[0] + callee.total[0], start[1] + callee.total[1]};
+                    start = sum_of(start, callee.total);
                 } else {
-                    other.total = {other.total[0] + callee.total[0], other.total[1] + callee.total[1]};
+                    other.total = sum_of(other.total, callee.total);
                 }
             }
-            if (other.total[0] + other.total[1] > 0) {
+            if (sum_of(other.total[0], other.total[1]) > 0) {
                 other.start = start;
                 other.self = other.total;
                 next.push_back(std::move(other));

@@ -4,6 +4,7 @@
 // A call's own part lies left of what it called. Plain values; one thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -37,11 +38,11 @@ public:
 private:
     struct Node {
         std::string name;
-        std::int64_t total[kSides] = {};
-        std::int64_t self[kSides] = {};
+        std::array<std::int64_t, kSides> total{};
+        std::array<std::int64_t, kSides> self{};
         std::vector<std::uint32_t> callees;
 
-        [[nodiscard]] std::int64_t both() const { return total[0] + total[1]; }
+        [[nodiscard]] std::int64_t both() const;
     };
 
     [[nodiscard]] std::uint32_t callee(std::uint32_t caller, const std::string& name);

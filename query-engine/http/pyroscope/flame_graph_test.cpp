@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
 namespace perfleet::pyroscope {
@@ -95,6 +96,18 @@ TEST(FlameTree, RowsWithoutACommandBeginAtTheRoot) {
     FlameTree flame;
     flame.add(tree({{0, "", 7, 2}, {1, "main", 5, 5}}));
     EXPECT_EQ(levels_of(flame.graph(100)), (std::vector<std::vector<std::int64_t>>{{0, 7, 2, 0}, {2, 5, 5, 1}}));
+}
+
+TEST(FlameTree, SumsEndAtTheGreatestNumber) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    FlameTree flame;
+    for (const std::size_t side : {0U, 1U}) {
+        flame.add(tree({{0, "sh", kMost, 1}, {1, "a", kMost, kMost}, {1, "b", kMost, kMost}, {0, "xz", kMost, 9}}),
+                  side);
+    }
+    EXPECT_EQ(flame.graph(100)["total"], kMost);
+    EXPECT_EQ(flame.diff(2)["total"], kMost);
+    EXPECT_EQ(levels_of(flame.graph(100))[1], (std::vector<std::int64_t>{0, kMost, 1, 1, 0, kMost, 9, 2}));
 }
 
 TEST(FlameTree, AnswersAddUp) {
