@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -26,7 +27,11 @@ struct Steps {
     std::int64_t width_ns = 0;
     std::uint32_t count = 1;
 
-    [[nodiscard]] UtcNs start_of(std::uint32_t step) const { return UtcNs{start_ns + step * width_ns}; }
+    // Without a sign, as a range from --from on may be longer than the greatest number of ns; the sum isn't.
+    [[nodiscard]] UtcNs start_of(std::uint32_t step) const {
+        return UtcNs{static_cast<std::int64_t>(static_cast<std::uint64_t>(start_ns) +
+                                               step * static_cast<std::uint64_t>(width_ns))};
+    }
 };
 
 Result<Steps> steps_of(const Scan& scan, const Measure& measure, double step_s) {
@@ -45,10 +50,13 @@ Result<Steps> steps_of(const Scan& scan, const Measure& measure, double step_s) 
     const std::int64_t last =
         selection.to ? std::min(selection.to->value - 1, range->second.value) : range->second.value;
     steps.start_ns = first;
-    steps.width_ns = std::max<std::int64_t>(last - first + 1, 1);
+    const std::uint64_t after_first_ns =
+        last > first ? static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) : 0;
+    constexpr std::uint64_t kWidthNsMax = std::numeric_limits<std::int64_t>::max();
+    steps.width_ns = static_cast<std::int64_t>(std::min(after_first_ns, kWidthNsMax - 1) + 1);
     if (step_s > 0) {
         steps.width_ns = static_cast<std::int64_t>(std::llround(step_s * static_cast<double>(kNsPerSecond)));
-        const std::int64_t count = (std::max(last - first, std::int64_t{0}) / steps.width_ns) + 1;
+        const std::uint64_t count = after_first_ns / static_cast<std::uint64_t>(steps.width_ns) + 1;
         if (count > SeriesOptions::kStepsMax) {
             return Error{ErrorCode::kUsage, "--step: " + std::to_string(count) + " steps are more than " +
                                                 std::to_string(SeriesOptions::kStepsMax) +

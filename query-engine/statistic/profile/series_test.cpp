@@ -117,6 +117,22 @@ TEST_F(Series, TooManyStepsAreRefusedByName) {
     EXPECT_EQ(answer.error().message.find("--step: "), 0U) << answer.error().message;
 }
 
+TEST_F(Series, ARangeLongerThanAnyNumberOfNsHasItsRows) {
+    const Answer all = series({});
+    selection_.from = *parse_time("1678-01-01T00:00:00Z", {});
+    scan_.emplace(*Scan::open(*store_, selection_));
+    for (const double step_s : {0.0, 366.0 * 86'400}) {
+        SeriesOptions options;
+        options.step_s = step_s;
+        const Answer answer = series(options);
+        ASSERT_EQ(answer.rows.size(), 1U) << step_s;
+        EXPECT_EQ(answer.rows.front().back(), all.rows.front().back()) << step_s;
+    }
+    SeriesOptions options;
+    options.step_s = 86'400;
+    EXPECT_EQ(make_series(*scan_, symbolizer_, options).error().code, ErrorCode::kUsage) << "days since 1678";
+}
+
 TEST_F(Series, LabelsAreThoseOfSessions) {
     std::map<std::tuple<std::string, std::string>, std::uint64_t> expected;
     for (const ScenarioSession& session : scenario_.sessions) {
