@@ -12,6 +12,8 @@
 namespace perfleet {
 namespace {
 
+constexpr int kJsonDepthMax = 32;
+
 Error malformed(const std::string& where, const std::string& what) {
     return {ErrorCode::kInvalid, where + ": " + what};
 }
@@ -270,7 +272,17 @@ Result<Json> read_protobuf(const MessageType& type, std::string_view bytes) {
 }
 
 Result<Json> read_json(const MessageType& type, std::string_view text) {
-    const Json json = Json::parse(text, nullptr, false);
+    bool is_too_deep = false;  // deep values of unknown fields would take a hundred times their text
+    const Json json = Json::parse(
+        text,
+        [&](int depth, Json::parse_event_t, Json&) {
+            is_too_deep |= depth > kJsonDepthMax;
+            return !is_too_deep;
+        },
+        false);
+    if (is_too_deep) {
+        return malformed("body", "has more than " + std::to_string(kJsonDepthMax) + " levels");
+    }
     return json.is_discarded() ? malformed("body", "isn't JSON") : typed_message(type, json, "body");
 }
 

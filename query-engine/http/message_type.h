@@ -6,7 +6,8 @@
 //   JSON ─────┘                        └─ JSON
 //
 // What is read is untrusted: unknown fields are skipped, as in every protobuf reader; wrong types are errors that name
-// the field. Depth is that of the description. Plain functions; vendor types stay in this folder.
+// the field. Depth is that of the description; JSON of more levels than kJsonDepthMax is an error. Plain functions;
+// vendor types stay in this folder.
 #pragma once
 
 #include <cstdint>

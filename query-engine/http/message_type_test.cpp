@@ -88,12 +88,16 @@ TEST(MessageType, WhatDoesntFitIsRefusedByName) {
     EXPECT_FALSE(read_protobuf(kOuter, "\x08\x01").ok()) << "a number where a text should be";
 }
 
-TEST(MessageType, DeepJsonDoesntNeedAStack) {
+TEST(MessageType, DeepJsonNeedsNeitherStackNorMemory) {
     std::string deep(500'000, '[');
     EXPECT_FALSE(read_json(kOuter, deep).ok());
     deep += std::string(500'000, ']');
-    EXPECT_FALSE(read_json(kOuter, deep).ok());
-    EXPECT_EQ(*read_json(kOuter, "{\"unknown\":" + deep + "}"), Json::object());
+    for (const std::string& text : {deep, "{\"unknown\":" + deep + "}"}) {
+        const auto read = read_json(kOuter, text);
+        ASSERT_FALSE(read.ok());
+        EXPECT_EQ(read.error().message, "body: has more than 32 levels");
+    }
+    EXPECT_EQ(*read_json(kOuter, R"({"unknown":[[[[[[[[[[{"a":[]}]]]]]]]]]]})"), Json::object());
 }
 
 }  // namespace
