@@ -1,5 +1,6 @@
 #include "query-engine/http/http_server.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -32,6 +34,7 @@ using Stream = beast::basic_stream<net::generic::stream_protocol>;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kReadSizeBytes = 16U << 10;
+constexpr auto kWatchAgainAfter = std::chrono::milliseconds{200};
 constexpr auto kAcceptAgainAfter = std::chrono::milliseconds{100};  // where descriptors are short
 
 HttpResponse plain_answer(http::status status, const std::string& text) {
@@ -132,7 +135,7 @@ public:
             const std::scoped_lock lock{mutex_};
             if (state_ == State::kNew) {
                 const HttpResponse none = plain_answer(http::status::internal_server_error, "no answer");
-                pending_ = head_of(none, version_, keeps_alive_, none.body.size()) + none.body;
+                pending_ = head_of(none, version_, keeps_alive_, none.body.size()) + (is_head_ ? "" : none.body);
             } else if (state_ == State::kStreaming && !is_aborted_ && !is_head_) {
                 pending_ += version_ >= 11 ? "0\r\n\r\n" : "";
             }
@@ -249,6 +252,7 @@ struct Shared {
     std::atomic<std::uint64_t> busy = 0;
     std::atomic<std::uint64_t> connections = 0;
     std::atomic<std::uint64_t> dropped = 0;
+    std::atomic<std::size_t> body_size_bytes = 0;  // of bodies that are being read
 
     // Names by which a browser can't have been led here by somebody's DNS.
     [[nodiscard]] bool is_own_host(std::string_view header) const {
@@ -259,6 +263,27 @@ struct Shared {
         return name == "localhost" || name == host || name == "[::1]" ||
                (name.starts_with("127.") && name.find_first_not_of("0123456789.") == std::string_view::npos);
     }
+};
+
+// A part of kBodiesSizeBytesMax, until it is destroyed.
+class CountedBody {
+public:
+    explicit CountedBody(std::atomic<std::size_t>& all_size_bytes) : all_{all_size_bytes} {}
+    ~CountedBody() { reset(); }
+    CountedBody(const CountedBody&) = delete;
+    CountedBody& operator=(const CountedBody&) = delete;
+
+    // False: there is no space for a body of this size.
+    [[nodiscard]] bool is_counted(std::size_t size_bytes) {
+        all_ += size_bytes - size_bytes_;
+        size_bytes_ = size_bytes;
+        return all_ <= HttpServer::kBodiesSizeBytesMax;
+    }
+    void reset() { (void)is_counted(0); }
+
+private:
+    std::atomic<std::size_t>& all_;
+    std::size_t size_bytes_ = 0;
 };
 
 // One client. On the server's thread, but for flush().
@@ -320,13 +345,24 @@ private:
     }
 
     void read_rest() {
-        http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code error, std::size_t) {
-            return error ? self->refuse(error) : self->take_request();
-        });
+        if (parser_->is_done()) {
+            return take_request();
+        }
+        parser_->eager(true);
+        http::async_read_some(
+            stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code error, std::size_t) {
+                return error                                                        ? self->refuse(error)
+                       : self->body_.is_counted(self->parser_->get().body().size()) ? self->read_rest()
+                                                                                    : self->refuse_body();
+            });
     }
 
     void take_request() {
+        if (is_closed_) {  // after its request had come: nobody would cancel the handler
+            return;
+        }
         idle_since_.reset();
+        body_.reset();  // from now on kHandlersMax and kWaitingMax limit it
         ++shared_.requests;
         http::request<http::string_body> message = parser_->release();
         HttpRequest request;
@@ -365,17 +401,21 @@ private:
 
     // Cancels the handler when the client closes its connection.
     void watch_for_end() {
-        stream_.socket().async_wait(
-            net::socket_base::wait_read, [self = shared_from_this(), reply = reply_](beast::error_code error) {
-                if (error || self->reply_ != reply) {
-                    return;
-                }
-                char byte = 0;
-                const ssize_t size = ::recv(self->stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-                if (size == 0 || (size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
-                    self->close();
-                }
-            });
+        stream_.socket().async_wait(net::socket_base::wait_read,
+                                    [self = shared_from_this(), reply = reply_](beast::error_code error) {
+                                        if (error || self->reply_ != reply) {
+                                            return;
+                                        }
+                                        pollfd end{self->stream_.socket().native_handle(), POLLRDHUP, 0};
+                                        if (::poll(&end, 1, 0) > 0) {
+                                            return self->close();
+                                        }
+                                        // A next request has come, which would end each further wait at once.
+                                        self->watch_again_.expires_after(kWatchAgainAfter);
+                                        self->watch_again_.async_wait([self, reply](beast::error_code stopped) {
+                                            return stopped || self->reply_ != reply ? void() : self->watch_for_end();
+                                        });
+                                    });
     }
 
     void flush() {
@@ -417,15 +457,25 @@ private:
             error == http::error::end_of_stream || error == http::error::partial_message) {
             return drop(error);
         }
-        ++shared_.refused;
-        const HttpResponse answer =
+        end_with(
             error == http::error::header_limit
                 ? plain_answer(http::status::request_header_fields_too_large,
                                "more than " + std::to_string(HttpServer::kHeaderSizeBytesMax) + " bytes of headers")
             : is_too_large
                 ? plain_answer(http::status::payload_too_large,
                                "more than " + std::to_string(HttpServer::kBodySizeBytesMax) + " bytes of body")
-                : plain_answer(http::status::bad_request, "malformed request: " + error.message());
+                : plain_answer(http::status::bad_request, "malformed request: " + error.message()));
+    }
+
+    void refuse_body() {
+        HttpResponse busy =
+            plain_answer(http::status::service_unavailable, "too many bodies are being read; try again");
+        busy.headers.emplace_back("Retry-After", "1");
+        end_with(busy);
+    }
+
+    void end_with(const HttpResponse& answer) {
+        ++shared_.refused;
         output_ = head_of(answer, 11, false, answer.body.size()) + answer.body;
         stream_.expires_after(std::chrono::nanoseconds{HttpServer::kReplyNsMax});
         net::async_write(stream_, net::buffer(output_),
@@ -440,11 +490,13 @@ private:
     }
 
     Stream stream_;
+    net::steady_timer watch_again_{stream_.get_executor()};
     Shared& shared_;
     beast::flat_buffer buffer_{HttpServer::kHeaderSizeBytesMax + kReadSizeBytes};
     std::optional<http::request_parser<http::string_body>> parser_;
     std::optional<Clock::time_point> idle_since_;
     std::shared_ptr<Reply> reply_;
+    CountedBody body_{shared_.body_size_bytes};
     std::string output_;
     std::size_t sent_ = 0;
     bool is_writing_ = false;
@@ -467,14 +519,19 @@ public:
     }
 
     ~BeastServer() override {
-        net::post(io_, [this] {
+        std::promise<void> closed;  // from then on nothing is given to the handlers
+        net::post(io_, [&] {
             is_stopping_ = true;
             acceptor_.close();
             accept_again_.cancel();
             for (const auto& connection : connections_) {
                 connection->close();
             }
+            closed.set_value();
         });
+        if (thread_.joinable()) {
+            closed.get_future().wait();
+        }
         handlers_.reset();
         io_.stop();
         if (thread_.joinable()) {

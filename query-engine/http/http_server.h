@@ -1,10 +1,11 @@
 // An HTTP/1.1 server: connections on one thread, handlers on a few others. The only place that knows Boost.Beast.
 //
 // Limits: kConnectionsMax connections (the idlest is closed for one more), kHeaderSizeBytesMax and kBodySizeBytesMax of
-// a request, which must have come within kRequestNsMax; kHandlersMax handlers at once, kWaitingMax further requests
-// wait, others get 503. A reply keeps at most kReplyAheadBytes that its client hasn't read; a client that reads nothing
-// for kReplyNsMax is disconnected. Requests whose Host isn't this server get 421, so that no web page that a browser
-// shows can reach it by a name of its own (DNS rebinding). No header allows other origins.
+// a request, which must have come within kRequestNsMax, kBodiesSizeBytesMax of all bodies that are being read;
+// kHandlersMax handlers at once, kWaitingMax further requests wait, others get 503. A reply keeps at most
+// kReplyAheadBytes that its client hasn't read; a client that reads nothing for kReplyNsMax is disconnected. Requests
+// whose Host isn't this server get 421, so that no web page that a browser shows can reach it by a name of its own (DNS
+// rebinding). No header allows other origins.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +35,7 @@ public:
     static constexpr std::size_t kConnectionsMax = 1'024;
     static constexpr std::size_t kHeaderSizeBytesMax = 16U << 10;
     static constexpr std::size_t kBodySizeBytesMax = 1U << 20;
+    static constexpr std::size_t kBodiesSizeBytesMax = 32U << 20;
     static constexpr std::uint64_t kRequestNsMax = 10'000'000'000;
     static constexpr std::uint64_t kIdleNsMax = 60'000'000'000;  // between the requests of a connection
     static constexpr std::uint64_t kReplyNsMax = 30'000'000'000;

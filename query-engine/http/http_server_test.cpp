@@ -6,8 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 namespace perfleet::http_server_test {
 namespace {
@@ -182,6 +184,13 @@ TEST_F(HttpServerTest, AHandlerWithoutAnAnswerIsAnError) {
     EXPECT_EQ(client.read_until("\r\n"), "HTTP/1.1 500 Internal Server Error\r\n");
 }
 
+TEST_F(HttpServerTest, AnErrorForHeadHasNoBody) {
+    Client client{port_};
+    client.send("HEAD /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n" + get("/a"));
+    client.read_until("\r\n\r\n");
+    EXPECT_EQ(client.read_until("\r\n"), "HTTP/1.1 200 OK\r\n");
+}
+
 TEST_F(HttpServerTest, MalformedLargeAndForeignRequestsAreRefused) {
     const std::vector<std::pair<std::string, std::string>> cases{
         {"nonsense\r\n\r\n", "HTTP/1.1 400 "},
@@ -225,6 +234,15 @@ TEST_F(HttpServerTest, AClientThatGoesCancelsItsRequest) {
     other.read_until("GET /other ");
 }
 
+TEST_F(HttpServerTest, AClientThatGoesAfterFurtherRequestsCancelsTheFirst) {
+    Client client{port_};
+    client.send(get("/until-cancelled") + get("/a"));
+    wait_for(waiting_count_, 1);
+    client.send(get("/b"));  // stays unread
+    client.close();
+    wait_for(cancelled_count_, 1);
+}
+
 TEST_F(HttpServerTest, MoreThanCanWaitAreToldSo) {
     constexpr std::size_t kMost = HttpServer::kHandlersMax + HttpServer::kWaitingMax;
     std::vector<std::unique_ptr<Client>> clients;
@@ -260,6 +278,48 @@ TEST_F(HttpServerTest, AFloodOfIdleConnectionsKeepsNobodyOut) {
     client.send(get("/a"));
     EXPECT_EQ(client.read_until("\r\n"), "HTTP/1.1 200 OK\r\n");
     EXPECT_GE(server_->counts().dropped, 50U);
+}
+
+TEST_F(HttpServerTest, BodiesThatAreBeingReadHaveALimitTogether) {
+    const std::string head =
+        "POST /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(HttpServer::kBodySizeBytesMax) +
+        "\r\n\r\n";
+    const std::string most(HttpServer::kBodySizeBytesMax - 1, 'x');
+    std::vector<std::unique_ptr<Client>> clients;
+    for (std::size_t i = 0; i < HttpServer::kBodiesSizeBytesMax / HttpServer::kBodySizeBytesMax + 4; ++i) {
+        clients.push_back(std::make_unique<Client>(port_));
+        clients.back()->send(head + most);
+    }
+    while (server_->counts().refused == 0) {
+        ::usleep(1'000);
+    }
+    Client client{port_};
+    client.send(get("/a"));
+    EXPECT_EQ(client.read_until("\r\n"), "HTTP/1.1 200 OK\r\n") << "a request without a body";
+    clients.clear();
+    Client other{port_};
+    other.send(head + most + "x");
+    EXPECT_EQ(other.read_until("\r\n"), "HTTP/1.1 200 OK\r\n") << "those of closed connections don't count";
+}
+
+TEST_F(HttpServerTest, TheEndMayComeAmongRequests) {
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 4; ++i) {
+        clients.emplace_back([client = std::make_unique<Client>(port_)] {
+            do {
+                for (int request = 0; request < 20; ++request) {
+                    client->send(get("/a"));
+                }
+            } while (!client->read_until("GET /a ").empty());
+        });
+    }
+    while (server_->counts().requests < 100) {
+        ::usleep(1'000);
+    }
+    server_.reset();
+    for (std::thread& client : clients) {
+        client.join();
+    }
 }
 
 TEST_F(HttpServerTest, TheEndCancelsWhatRuns) {
