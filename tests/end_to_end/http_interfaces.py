@@ -181,7 +181,11 @@ def check_errors(gateway):
             ("SelectMergeStacktraces", {"profile_typeID": CPU, "label_selector": "{", "start": 1, "end": 2}, 400, "invalid_argument"),
             ("SelectMergeStacktraces", {"profile_typeID": CPU, "max_nodes": -1, "start": 1, "end": 2}, 400, "invalid_argument"),
             ("SelectMergeStacktraces", {"profile_typeID": CPU, "format": "PROFILE_FORMAT_DOT", "start": 1, "end": 2}, 501, "unimplemented"),
-            ("SelectSeries", {"profile_typeID": CPU, "start": 1, "end": 2, "step": 0}, 400, "invalid_argument")):
+            ("SelectSeries", {"profile_typeID": CPU, "start": 1, "end": 2, "step": 0}, 400, "invalid_argument"),
+            ("SelectSeries", {"profile_typeID": CPU, "start": 0, "end": 9 * 10**12, "step": 10**7, "groupBy": ["a,b"]}, 400,
+             "invalid_argument"),
+            ("Series", {"start": 0, "end": 9 * 10**12, "labelNames": [""]}, 400, "invalid_argument"),
+            ("LabelNames", {"start": 1, "end": 2, "matchers": ["{}"] * 65}, 400, "invalid_argument")):
         got = gateway.call(method, request)
         check(got[0] == status and got[1]["code"] == code and got[1]["message"], f"{method} {request}: {got}")
 

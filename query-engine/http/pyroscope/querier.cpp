@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::int64_t kMsPerHour = 3'600'000;
 constexpr std::size_t kPprofSizeBytesMax = 256U << 20;
-constexpr std::int64_t kHeatmapBuckets = 20;  // of values; and slices of time a step, at most
+constexpr std::size_t kReadPprofSizeBytesMax = 16U << 20;  // as a message it takes many times its size
+constexpr std::size_t kSelectorsMax = 64;                  // of a request; each is several queries
+constexpr std::int64_t kHeatmapBuckets = 20;               // of values; and slices of time a step, at most
 
 // Members of a request; absent ones have proto3's defaults.
 std::string text_in(const Json& request, const char* name) { return request.value(name, std::string{}); }
@@ -49,10 +51,27 @@ std::vector<std::string> call_site_in(const Json& request) {
     return names;
 }
 
+// Whether `by` of the command series can hold the label's name, and has a column for it.
+bool can_group_by(const std::string& label) { return !label.empty() && label.find(',') == std::string::npos; }
+
+// The labels by which a request groups.
+Result<std::vector<std::string>> grouping_in(const Json& request, const char* name) {
+    std::vector<std::string> labels = texts_in(request, name);
+    const auto wrong = std::ranges::find_if_not(labels, can_group_by);
+    return wrong == labels.end() ? Result<std::vector<std::string>>{std::move(labels)}
+                                 : invalid(std::string{name} + ": \"" + wrong->substr(0, 64) +
+                                           "\" is empty or has a comma, so it can't be grouped by");
+}
+
 // The selectors of a request that takes several, any of which may hold; none: one that takes all.
 Result<std::vector<Selector>> selectors_in(const Json& request) {
+    const std::vector<std::string> texts = texts_in(request, "matchers");
+    if (texts.size() > kSelectorsMax) {
+        return invalid("matchers: " + std::to_string(texts.size()) + " selectors are more than " +
+                       std::to_string(kSelectorsMax));
+    }
     std::vector<Selector> selectors;
-    for (const std::string& text : texts_in(request, "matchers")) {
+    for (const std::string& text : texts) {
         selectors.push_back(PERFLEET_TRY(Selector::read(text)));
     }
     if (selectors.empty()) {
@@ -129,7 +148,7 @@ Result<Json> Querier::call(std::string_view method, const Json& request) const {
         return Json{{"flamegraph", FlameTree{}.graph(kNodesDefault)}};
     }
     if (method == "SelectMergeProfile") {
-        const auto bytes = PERFLEET_TRY(pprof(request));
+        const auto bytes = PERFLEET_TRY(pprof(request, kReadPprofSizeBytesMax));
         return read_protobuf(find_call(method)->response, bytes);
     }
     if (method == "Diff") {
@@ -220,10 +239,11 @@ Result<Json> Querier::label_values(const Json& request) const {
 Result<Json> Querier::series(const Json& request) const {
     const TimeRange range = range_in(request);
     PERFLEET_TRY(range.check());
-    std::vector<std::string> names = texts_in(request, "labelNames");
+    std::vector<std::string> names = PERFLEET_TRY(grouping_in(request, "labelNames"));
     if (names.empty()) {
         const auto all = PERFLEET_TRY(label_names(request));
         names = all["names"].get<std::vector<std::string>>();
+        std::erase_if(names, [](const std::string& name) { return !can_group_by(name); });
     }
     const auto types = PERFLEET_TRY(types_in(range.values()));
     std::set<std::vector<std::pair<std::string, std::string>>> found;
@@ -231,7 +251,7 @@ Result<Json> Querier::series(const Json& request) const {
     for (const Selector& selector : PERFLEET_TRY(selectors_in(request))) {
         std::map<std::vector<OptionValues>, std::vector<const ProfileType*>> by_event;
         for (const ProfileType& type : types) {
-            if (selector.takes_type(type.id())) {
+            if (selector.types.takes(type.id())) {
                 std::vector<OptionValues> events = type.selections;
                 std::ranges::for_each(events, [](OptionValues& event) { event.erase("measure"); });
                 by_event[std::move(events)].push_back(&type);  // types of the same events have the same series
@@ -292,7 +312,7 @@ Result<std::vector<Part>> Querier::parts_of(const Json& request) const {
         return type.error().code == ErrorCode::kNotFound ? Result<std::vector<Part>>{std::vector<Part>{}}
                                                          : Result<std::vector<Part>>{type.error()};
     }
-    if (!selector.takes_type(type->id())) {
+    if (!selector.types.takes(type->id())) {
         return std::vector<Part>{};
     }
     return services_.parts(selector, range.values(), type->selections, false);
@@ -303,7 +323,7 @@ Result<Json> Querier::select_series(const Json& request) const {
     if (!call_site_in(request).empty()) {
         return Error{ErrorCode::kUnsupported, "series of call sites aren't served here"};
     }
-    const std::vector<std::string> names = texts_in(request, "groupBy");
+    const std::vector<std::string> names = PERFLEET_TRY(grouping_in(request, "groupBy"));
     std::map<std::vector<std::string>, GroupPoints> groups;
     const auto selector = PERFLEET_TRY(Selector::read(text_in(request, "labelSelector")));
     const auto type = find_type(PERFLEET_TRY(types_in(points.range())), text_in(request, "profileTypeID"));
@@ -311,7 +331,7 @@ Result<Json> Querier::select_series(const Json& request) const {
         return type.error();
     }
     const bool by_service = std::ranges::find(names, kServiceName) != names.end();
-    const auto parts = !type.ok() || !selector.takes_type(type->id())
+    const auto parts = !type.ok() || !selector.types.takes(type->id())
                            ? std::vector<Part>{}
                            : PERFLEET_TRY(services_.parts(selector, points.range(), type->selections, by_service));
     for (const Part& part : parts) {
@@ -370,7 +390,9 @@ Result<Done> Querier::add_tree(const Json& request, FlameTree& tree, std::size_t
     return Done{};
 }
 
-Result<std::string> Querier::pprof(const Json& request) const {
+Result<std::string> Querier::pprof(const Json& request) const { return pprof(request, kPprofSizeBytesMax); }
+
+Result<std::string> Querier::pprof(const Json& request, std::size_t size_bytes_max) const {
     if (!call_site_in(request).empty()) {
         return Error{ErrorCode::kUnsupported, "pprof of call sites isn't served here"};
     }
@@ -389,12 +411,12 @@ Result<std::string> Querier::pprof(const Json& request) const {
     }
     OptionValues values = parts.front().values;
     values["format"] = std::string{"pprof"};
-    const auto packed = ask_bytes(backend_, {"export", std::move(values)}, kPprofSizeBytesMax, cancelled_);
+    const auto packed = ask_bytes(backend_, {"export", std::move(values)}, size_bytes_max, cancelled_);
     if (!packed.ok()) {
         return packed.error().code == ErrorCode::kNotFound ? Result<std::string>{std::string{}}
                                                            : Result<std::string>{packed.error()};
     }
-    return gunzip(*packed, kPprofSizeBytesMax);
+    return gunzip(*packed, size_bytes_max);
 }
 
 namespace {
@@ -416,7 +438,7 @@ Result<Json> Querier::merge_stacktraces(const Json& request) const {
         return Error{ErrorCode::kUnsupported, "formats tree and dot aren't served here: take flamegraph or pprof"};
     }
     if (format == kPprof) {
-        const auto bytes = PERFLEET_TRY(pprof(request));
+        const auto bytes = PERFLEET_TRY(pprof(request, kReadPprofSizeBytesMax));
         return Json{
             {"pprof", {{"profile", PERFLEET_TRY(read_protobuf(find_call("SelectMergeProfile")->response, bytes))}}}};
     }
@@ -447,8 +469,8 @@ Result<Json> Querier::heatmap(const Json& request) const {
     const std::int64_t slices =
         std::clamp<std::int64_t>(SeriesOptions::kStepsMax / points.count, 1, std::min(kHeatmapBuckets, points.step_ms));
     Json wanted = request;
-    const double step_s = static_cast<double>(points.step_ms) / 1'000 / static_cast<double>(slices);
-    wanted["step"] = step_s;
+    const std::int64_t slice_ms = (points.step_ms + slices - 1) / slices;  // rounded up: no more slices than may be
+    wanted["step"] = static_cast<double>(slice_ms) / 1'000;
     wanted["start"] = points.start_ms;
     const auto fine = PERFLEET_TRY(select_series(wanted));
     Json series = Json::array();

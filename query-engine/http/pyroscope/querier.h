@@ -41,6 +41,7 @@ private:
 
     [[nodiscard]] Result<std::vector<ProfileType>> types_in(const OptionValues& range) const;
     [[nodiscard]] Result<std::vector<Part>> parts_of(const Json& request) const;
+    [[nodiscard]] Result<std::string> pprof(const Json& request, std::size_t size_bytes_max) const;
     [[nodiscard]] Result<Done> add_tree(const Json& request, FlameTree& tree, std::size_t side) const;
 
     const HttpBackend& backend_;

@@ -9,18 +9,10 @@
 namespace perfleet::pyroscope {
 namespace {
 
+constexpr const char* kValue = "value";             // the label of a session that has the value alone
 constexpr std::int64_t kMsMax = 9'000'000'000'000;  // some time in the year 2255, the last that ns can count
 
 bool is_of_rows(const std::string& key) { return key == "comm" || key == "unit" || key == "container"; }
-
-bool fulfils(const std::vector<Matcher>& matchers, const std::string& value) {
-    SessionRecord session;
-    for (const Matcher& matcher : matchers) {
-        session.labels.emplace_back(matcher.label, value);
-    }
-    const Result<bool> is_match = matches(matchers, session);
-    return is_match.ok() && *is_match;
-}
 
 // The name as a glob that matches it. What can't be written in a list of globs is any character.
 std::string glob_of(const std::string& name) {
@@ -60,16 +52,29 @@ OptionValues TimeRange::values() const {
 
 Result<Selector> Selector::read(std::string_view text) {
     Selector selector;
+    std::vector<Matcher> types;
     for (Matcher& matcher : PERFLEET_TRY(parse_matchers(text, "label selector"))) {
         (matcher.label == kServiceName   ? selector.services
-         : matcher.label == kProfileType ? selector.types
+         : matcher.label == kProfileType ? types
                                          : selector.rest)
             .push_back(std::move(matcher));
     }
+    selector.types = PERFLEET_TRY(ValueFilter::make(std::move(types)));
     return selector;
 }
 
-bool Selector::takes_type(const std::string& id) const { return fulfils(types, id); }
+Result<ValueFilter> ValueFilter::make(std::vector<Matcher> matchers) {
+    std::ranges::for_each(matchers, [](Matcher& matcher) { matcher.label = kValue; });
+    ValueFilter filter;
+    filter.filter_ = PERFLEET_TRY(SessionFilter::make(matchers));
+    return filter;
+}
+
+bool ValueFilter::takes(const std::string& value) const {
+    SessionRecord session;
+    session.labels.emplace_back(kValue, value);
+    return filter_.takes(session);
+}
 
 Result<bool> Services::has_label(const OptionValues& range) const {
     const auto labels = PERFLEET_TRY(ask_table(backend_, "labels", range, cancelled_));
@@ -85,10 +90,11 @@ Result<std::vector<std::string>> Services::names(const Part& part, const std::ve
     OptionValues values = part.values;
     values["by"] = part.service_key;
     const auto series = PERFLEET_TRY(ask_table(backend_, "series", std::move(values), cancelled_));
+    const auto filter = PERFLEET_TRY(ValueFilter::make(matchers));
     std::vector<std::string> names;
     for (const std::vector<AnswerValue>& row : series.rows) {
         const std::string& name = std::get<std::string>(row[1]);
-        if (fulfils(matchers, shown(name))) {
+        if (filter.takes(shown(name))) {
             names.push_back(name);
         }
     }

@@ -32,14 +32,26 @@ struct TimeRange {
     [[nodiscard]] OptionValues values() const;
 };
 
+// Matchers on one label as a filter of its values.
+class ValueFilter {
+public:
+    ValueFilter() = default;  // takes all
+    // Errors: kUsage (an invalid regular expression).
+    [[nodiscard]] static Result<ValueFilter> make(std::vector<Matcher> matchers);
+
+    [[nodiscard]] bool takes(const std::string& value) const;
+
+private:
+    SessionFilter filter_;
+};
+
 struct Selector {
     std::vector<Matcher> services;  // on service_name
-    std::vector<Matcher> types;     // on __profile_type__
     std::vector<Matcher> rest;
+    ValueFilter types;  // on __profile_type__
 
     // `{a="b"}`. Errors: kUsage.
     [[nodiscard]] static Result<Selector> read(std::string_view text_untrusted);
-    [[nodiscard]] bool takes_type(const std::string& id) const;
 };
 
 // A selection of the service, and the key (`by` of the command series) of its services.
