@@ -153,7 +153,9 @@ Result<Json> typed_message(const MessageType& type, const Json& json, const std:
         return malformed(where, "isn't an object");
     }
     Json message = Json::object();
-    for (const auto& [name, value] : json.items()) {
+    for (const auto& member : json.items()) {
+        const std::string& name = member.key();
+        const Json& value = member.value();
         const auto field = std::ranges::find_if(
             type.fields, [&](const MessageField& one) { return one.json_name == name || one.name == name; });
         if (field == type.fields.end() || value.is_null()) {

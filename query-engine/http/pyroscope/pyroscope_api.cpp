@@ -66,7 +66,8 @@ Result<HttpResponse> answer_to(const HttpBackend& backend, const std::string& se
     const Json message = PERFLEET_TRY(is_json ? read_json(call->request, body) : read_protobuf(call->request, body));
     const Querier querier{backend, service_key, cancelled};
     if (method == "SelectMergeProfile" && !is_json) {
-        return HttpResponse{200, kProto, PERFLEET_TRY(querier.pprof(message))};
+        auto profile = PERFLEET_TRY(querier.pprof(message));
+        return HttpResponse{200, kProto, std::move(profile)};
     }
     const Json response = PERFLEET_TRY(querier.call(method, message));
     return is_json ? HttpResponse{200, kJson, write_json(call->response, response)}
@@ -98,10 +99,13 @@ Result<Json> render_request(const HttpRequest& request, const std::string& query
     const std::size_t brace = std::min(text.find('{'), text.size());
     std::string_view nodes = request.parameter("max-nodes");
     nodes = nodes.empty() ? request.parameter("maxNodes") : nodes;
+    // Not within the braces: what was made there would leak if PERFLEET_TRY returned.
+    const std::int64_t start_ms = PERFLEET_TRY(time_ms(request.parameter(from), from));
+    const std::int64_t end_ms = PERFLEET_TRY(time_ms(request.parameter(until), until));
     Json wanted{{"profileTypeID", std::string{text.substr(0, brace)}},
                 {"labelSelector", std::string{text.substr(brace)}},
-                {"start", PERFLEET_TRY(time_ms(request.parameter(from), from))},
-                {"end", PERFLEET_TRY(time_ms(request.parameter(until), until))}};
+                {"start", start_ms},
+                {"end", end_ms}};
     if (!nodes.empty()) {
         const auto count = number_of<std::int64_t>(std::string{nodes});
         if (!count) {
@@ -172,10 +176,11 @@ Result<Json> render(const HttpRequest& request, const Querier& querier) {
     }
     const auto wanted = PERFLEET_TRY(render_request(request, "query", "from", "until"));
     const auto profile = PERFLEET_TRY(querier.call("SelectMergeStacktraces", wanted));
+    const auto timeline = PERFLEET_TRY(timeline_of(querier, wanted));
     return Json{{"version", 1},
                 {"flamebearer", flamebearer_of(profile["flamegraph"])},
                 {"metadata", metadata_of(wanted["profileTypeID"], "single")},
-                {"timeline", PERFLEET_TRY(timeline_of(querier, wanted))}};
+                {"timeline", timeline}};
 }
 
 }  // namespace

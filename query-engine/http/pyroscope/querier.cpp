@@ -439,8 +439,8 @@ Result<Json> Querier::merge_stacktraces(const Json& request) const {
     }
     if (format == kPprof) {
         const auto bytes = PERFLEET_TRY(pprof(request, kReadPprofSizeBytesMax));
-        return Json{
-            {"pprof", {{"profile", PERFLEET_TRY(read_protobuf(find_call("SelectMergeProfile")->response, bytes))}}}};
+        auto profile = PERFLEET_TRY(read_protobuf(find_call("SelectMergeProfile")->response, bytes));
+        return Json{{"pprof", {{"profile", std::move(profile)}}}};
     }
     FlameTree tree;
     const bool has_spans = !texts_in(request, "spanSelector").empty() ||
