@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <ranges>
 #include <span>
 
 #include "tools/perfleet/import/exact_decimal.h"
@@ -219,7 +218,8 @@ std::optional<std::uint64_t> size_in_name(const std::string& name) {
 // Whether values count up: 0, 1, 2, … or 1, 2, 3, …
 bool counts_up(const std::vector<std::uint64_t>& values) {
     return !values.empty() && values[0] <= 1 &&
-           std::ranges::equal(values, std::views::iota(values[0], values[0] + values.size()));
+           std::ranges::adjacent_find(values, [](std::uint64_t a, std::uint64_t b) { return b != a + 1; }) ==
+               values.end();
 }
 
 std::string list_of(std::span<const std::uint64_t> sizes) {
