@@ -265,6 +265,37 @@ void write_texts(SeedFolder& seeds) {
     seeds.write("kernel_symbols", "_ZN8perfleet6crc32cEjSt4spanIKSt4byteLm18446744073709551615EE");
 }
 
+// The first byte chooses what is read, the second one of calls the method (http_fuzz.cpp).
+void write_http(SeedFolder& seeds) {
+    for (const char* text :
+         {"t/api/v1/query/top?by=comm&no-children&select=%7Ba%3D%22b%22%7D#x", "tgzip;q=0.5, *;q=0",
+          R"x(m{service_name=~"a|b",__profile_type__!="c","d e"="\"\\"})x",
+          "r/pyroscope/render?query=process_cpu:cpu:nanoseconds:cpu:nanoseconds{}&from=1699999999&"
+          "until=1700000001000&max-nodes=3",
+          "r/pyroscope/render-diff?leftQuery=a:b:c:d:e&leftFrom=now-1h&leftUntil=now&rightQuery=memory:"
+          "inuse_space:bytes:space:bytes&rightFrom=0&rightUntil=now"}) {
+        seeds.write("http", text);
+    }
+    const std::string range = R"("start":1699999999000,"end":"1700000002000")";
+    const std::string profile =
+        R"({"profile_typeID":"process_cpu:cpu:nanoseconds:cpu:nanoseconds","label_selector":"{}",)" + range;
+    const std::pair<std::string, std::string> calls[] = {
+        {"a", "{" + range + "}"},
+        {"b", R"({"matchers":["{a=\"b\"}","{}"],)" + range + "}"},
+        {"c", R"({"name":"service_name",)" + range + "}"},
+        {"d", R"({"labelNames":["service_name","__profile_type__","target"],)" + range + "}"},
+        {"e", profile + R"(,"groupBy":["service_name","target"],"step":0.5,"limit":2,"aggregation":1})"},
+        {"f", profile + R"(,"maxNodes":2,"stackTraceSelector":{"callSite":[{"name":"main"}]}})"},
+        {"h", R"({"left":)" + profile + R"(},"right":)" + profile + "}}"},
+        {"i", profile + R"(,"step":1.5,"queryType":"HEATMAP_QUERY_TYPE_INDIVIDUAL"})"},
+        {"l", profile + "}"}};
+    for (const auto& [method, json] : calls) {
+        seeds.write("http", "j" + method + json);
+    }
+    seeds.write("http", std::string("pa\x08\x98\xc8\x95\xff\xbc\x31\x10\xd0\xdf\x95\xff\xbc\x31", 16));
+    seeds.write("http", std::string("g\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0", 21));
+}
+
 void write_query_messages(SeedFolder& seeds) {
     using namespace query_message;
     const auto write = [&](Body body) { seeds.write("query_message", encode_query_message({7, std::move(body)})); };
@@ -406,6 +437,7 @@ int main(int argument_count, char** arguments) {
     perfleet::write_envelopes(seeds);
     perfleet::write_texts(seeds);
     perfleet::write_query_messages(seeds);
+    perfleet::write_http(seeds);
     perfleet::write_lines(seeds);
     perfleet::write_canary(seeds);
     perfleet::write_elf(seeds);
