@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "schemas/pprof/profile_frames.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/protocol.h"
 
@@ -75,12 +76,15 @@ private:
     bool has_another_ = false;
 };
 
-// Whether the content begins as this type must.
-bool begins_as(protocol::ImageType type, std::string_view head) {
+// Whether a frame begins as this type must.
+bool begins_as(protocol::ImageType type, bool is_first_frame, std::string_view head) {
     constexpr std::string_view kElf{"\177ELF"};
+    constexpr std::string_view kSymbols{"0123456789abcdef"};
+    constexpr std::array kSources{kProfileMark, 'f', 'p'};  // profile_frames.h, kept_sources.h
+    const std::string_view sources{kSources.data(), kSources.size()};
     return type == protocol::ImageType::kElfSymbols
                ? head.starts_with(kElf)
-               : !head.empty() && std::string_view{"0123456789abcdef"}.find(head.front()) != std::string_view::npos;
+               : !head.empty() && (is_first_frame ? kSymbols : sources).find(head.front()) != std::string_view::npos;
 }
 
 // Unpacks the frames of one content, piece by piece.
@@ -143,7 +147,7 @@ private:
             }
             const std::string_view bytes{piece_.data(), out.pos};
             const bool may_be_empty = !is_first_frame && reported_size == 0;
-            if (is_first && !may_be_empty && !begins_as(type_, bytes)) {
+            if (is_first && !may_be_empty && !begins_as(type_, is_first_frame, bytes)) {
                 return ImageRefusal::kContent;
             }
             finder_.add(bytes);

@@ -58,8 +58,11 @@ TEST(ImageCheck, TakesSymbolsOfTheBuildAndOfAFileWithoutBuildId) {
         << "without one, with its debug information";
     const std::string kernel = packed("0 T _stext\n10 t start\n");
     EXPECT_EQ(refusal_of_image(kBuild, {kKernel, kernel}), std::nullopt);
-    EXPECT_EQ(refusal_of_image(kBuild, {kKernel, kernel + packed("b\nm0 0 0 0\n")}), std::nullopt)
-        << "with the sources that a profile names";
+    for (const char* sources : {"a profile", "fa.c\np1 7\n", "p0 0\n", ""}) {
+        EXPECT_EQ(refusal_of_image(kBuild, {kKernel, kernel + packed(sources)}), std::nullopt)
+            << "with the sources that a profile names: " << sources;
+    }
+    EXPECT_EQ(refusal_of_image(kBuild, {kKernel, kernel + kernel}), ImageRefusal::kContent);
 }
 
 TEST(ImageCheck, RefusesWhatIsOfAnotherBuildDamagedOrNoSymbols) {
@@ -72,7 +75,7 @@ TEST(ImageCheck, RefusesWhatIsOfAnotherBuildDamagedOrNoSymbols) {
     EXPECT_EQ(refusal_of_image(kBuild, {kElf, packed("a script")}), ImageRefusal::kContent);
     EXPECT_EQ(refusal_of_image(kBuild, {kElf, packed("")}), ImageRefusal::kContent);
     EXPECT_EQ(refusal_of_image(kBuild, {kKernel, packed("\177ELF")}), ImageRefusal::kContent);
-    EXPECT_EQ(refusal_of_image(kBuild, {kKernel, packed("0 T a\n") + packed("b\n") + packed("b\n")}),
+    EXPECT_EQ(refusal_of_image(kBuild, {kKernel, packed("0 T a\n") + packed("p0 0\n") + packed("p0 0\n")}),
               ImageRefusal::kDamaged);
     const std::string whole = packed(elf_with(kBuild, 64));
     EXPECT_EQ(refusal_of_image(kBuild, {kElf, whole.substr(0, whole.size() - 3)}), ImageRefusal::kDamaged);
