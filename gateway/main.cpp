@@ -116,9 +116,13 @@ Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, 
     if (error) {
         return error_from_errno(error.value(), "/proc/self/exe");
     }
+    std::vector<std::string> http_arguments{"--http-service-name", arguments.http.service_key};
+    if (arguments.http.takes_profiles) {
+        http_arguments.emplace_back("--http-import");
+    }
     return QueryProcess::start({(own.parent_path() / "perfleet-query").string(), arguments.data, arguments.query,
                                 arguments.query_config, arguments.query_key, arguments.clients, arguments.http.address,
-                                arguments.http.service_key, arguments.log_level, arguments.log_format, sink});
+                                http_arguments, arguments.log_level, arguments.log_format, sink});
 }
 
 Result<std::unique_ptr<SymbolFetch>> start_symbol_fetch(const Arguments& arguments, const LogSink& sink) {
@@ -387,6 +391,7 @@ int main(int argc, char** argv) {
              needs("--query-key")},
             http_row(arguments.http),
             http_service_name_row(arguments.http),
+            http_import_row(arguments.http),
             {"--connections N", arguments.connections_max,
              "Connections of collectors at once. Default: three quarters of the limit of open files, or what --memory "
              "is enough for",

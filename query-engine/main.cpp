@@ -1,5 +1,6 @@
 // perfleet-query: answers queries about a store over ZeroMQ and HTTP, beside the gateway that writes it.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -19,15 +20,20 @@
 #include "exporters/format/export_format.h"
 #include "exporters/report/report.h"
 #include "query-engine/http/api/http_api.h"
+#include "query-engine/http/gzip.h"
 #include "query-engine/http/http_server.h"
 #include "query-engine/limits/query_limits.h"
 #include "query-engine/service/query_service.h"
 #include "query-engine/wire/query_server.h"
 #include "schemas/host/endpoint.h"
 #include "schemas/host/host_clock.h"
+#include "schemas/peers/local_socket.h"
 #include "schemas/peers/transport_counts.h"
+#include "schemas/pprof/pprof_profile.h"
 #include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
+#include "target-collector/intake/pprof/pprof_import.h"
+#include "target-collector/upload/gateway_destination.h"
 
 namespace {
 
@@ -74,20 +80,71 @@ std::string http_metrics(const HttpServer& server) {
     return metrics_text(page);
 }
 
+// A descriptor of these bytes.
+Result<FileDescriptor> file_of(std::string_view bytes) {
+    FileDescriptor file{::memfd_create("profile", MFD_CLOEXEC)};
+    while (file && !bytes.empty()) {
+        const ssize_t size = ::write(file.get(), bytes.data(), bytes.size());
+        if (size < 0) {
+            return error_from_errno(errno, "keeping a profile in memory");
+        }
+        bytes.remove_prefix(static_cast<std::size_t>(size));
+    }
+    return file ? Result<FileDescriptor>{std::move(file)} : error_from_errno(errno, "keeping a profile in memory");
+}
+
+// Sends a posted profile to the process that writes to the store, as `perfleet import` does.
+Result<std::string> import_posted(const std::string& data, const PostedProfile& profile, const LogSink& log) {
+    if (!is_folder(data)) {
+        return Error{ErrorCode::kUnsupported, "profiles are taken for stores in folders alone"};
+    }
+    std::string unpacked;
+    std::string_view bytes = profile.bytes;
+    if (bytes.starts_with("\x1f\x8b")) {
+        unpacked = PERFLEET_TRY(gunzip(bytes, HttpServer::kUploadSizeBytesMax));
+        bytes = unpacked;
+    }
+    if (is_legacy_profile(bytes) || !may_be_profile(bytes)) {
+        return Error{ErrorCode::kInvalid, "the body is no profile of pprof's protobuf"};
+    }
+    const auto held = PERFLEET_TRY(file_of(bytes));
+    const auto file = PERFLEET_TRY(FileBytes::open("/proc/self/fd/" + std::to_string(held.get())));
+    const auto socket = PERFLEET_TRY(LocalSocket::in(data, kGatewaySocketName));
+    const auto destination = PERFLEET_TRY(GatewayDestination::connect({{socket.endpoint()}, "the gateway", {}}, log));
+    RecordingImport options;
+    options.target_name = profile.target;
+    options.labels = profile.labels;
+    options.now = utc_now();
+    const auto imported = import_pprof(file, options, *destination);
+    if (!imported.ok()) {
+        return Error{imported.error()};
+    }
+    Answer answer;
+    answer.columns = {{"session", ""}, {"target", ""}, {"rows", ""}, {"was_there", ""}};
+    answer.rows.push_back({session_hex(imported->session), imported->target_name, imported->row_count,
+                           std::string{imported->was_there() ? "yes" : "no"}});
+    answer.warnings = imported->warnings;
+    return format_report(answer, ReportFormat::kJson);
+}
+
 // HTTP beside ZeroMQ: the same queries, until it is destroyed.
 class HttpService {
 public:
-    Result<Done> start(const HttpOptions& options, QueryHandler run) {
+    Result<Done> start(const HttpOptions& options, const std::string& data, QueryHandler run, LogSink log) {
         const ListenAddress address = PERFLEET_TRY(parse_http_address(options.address));
         const auto report = [](const Answer& answer) { return format_report(answer, ReportFormat::kJson); };
-        api_ = std::make_unique<HttpApi>(HttpApiOptions{{std::move(run), report, export_formats()},
-                                                        options.service_key,
-                                                        [this] { return http_metrics(*server_); }});
+        HttpBackend backend{std::move(run), report, export_formats()};
+        if (options.takes_profiles) {
+            backend.import = [data, log](const PostedProfile& profile) { return import_posted(data, profile, log); };
+        }
+        api_ = std::make_unique<HttpApi>(
+            HttpApiOptions{std::move(backend), options.service_key, [this] { return http_metrics(*server_); }});
         auto listening = PERFLEET_TRY(listen_at(address));
         address_ = bound_address(address, listening.get());
-        server_ =
-            HttpServer::make(std::move(listening), address.host,
-                             [this](const HttpRequest& request, HttpReply& reply) { api_->answer(request, reply); });
+        server_ = HttpServer::make(
+            std::move(listening), address.host,
+            [this](const HttpRequest& request, HttpReply& reply) { api_->answer(request, reply); },
+            options.takes_profiles ? kImportPath : "");
         server_->start();
         return Done{};
     }
@@ -123,7 +180,9 @@ int serve(const Arguments& arguments, const QueryServer::CountsLogSink& log_coun
     }
     HttpService http;
     if (const Result<Done> started =
-            arguments.http.address.empty() ? Result<Done>{Done{}} : http.start(arguments.http, run);
+            arguments.http.address.empty()
+                ? Result<Done>{Done{}}
+                : http.start(arguments.http, data, run, [&log](const LogEvent& event) { log.write(event); });
         !started.ok()) {
         return fail(log, started.error());
     }
@@ -163,6 +222,7 @@ int main(int argc, char** argv) {
              needs("--key")},
             http_row(arguments.http),
             http_service_name_row(arguments.http),
+            http_import_row(arguments.http),
             {"--symfs DIR", arguments.paths.symfs, "look for images below this folder", is_not_empty,
              is_checked_by(CLI::ExistingDirectory)},
             memory_row(arguments.memory_size_bytes,

@@ -37,4 +37,10 @@ OptionRow http_service_name_row(HttpOptions& options) {
             is_not_empty, shows_default};
 }
 
+OptionRow http_import_row(HttpOptions& options) {
+    return {"--http-import", options.takes_profiles,
+            "Store profiles of pprof that are posted to /api/v1/import, from any account of this machine and for any "
+            "target"};
+}
+
 }  // namespace perfleet

@@ -11,6 +11,7 @@ namespace perfleet {
 struct HttpOptions {
     std::string address;              // HOST:PORT; empty: no HTTP
     std::string service_key{"comm"};  // whose rows are a service
+    bool takes_profiles = false;
 };
 
 // The address where HTTP is served: without tokens only this machine may reach it. Errors: kUsage.
@@ -18,5 +19,6 @@ struct HttpOptions {
 
 [[nodiscard]] OptionRow http_row(HttpOptions& options);
 [[nodiscard]] OptionRow http_service_name_row(HttpOptions& options);
+[[nodiscard]] OptionRow http_import_row(HttpOptions& options);
 
 }  // namespace perfleet

@@ -129,8 +129,10 @@ Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, 
                          {"--key", options.key_file.c_str(), "--query-clients", options.clients_folder.c_str()});
     }
     if (!listen.http.empty()) {
-        arguments.insert(arguments.end(),
-                         {"--http", listen.http.c_str(), "--http-service-name", options.http_service_key.c_str()});
+        arguments.insert(arguments.end(), {"--http", listen.http.c_str()});
+        for (const std::string& argument : options.http_arguments) {
+            arguments.push_back(argument.c_str());
+        }
     }
     arguments.insert(arguments.end(),
                      {"--log-level", options.log_level.c_str(), "--log-format", options.log_format.c_str()});

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
@@ -24,8 +25,8 @@ public:
         std::string config_file;  // empty: the default files
         std::string key_file;     // its secret key; with the folder of query clients' public keys, or neither
         std::string clients_folder;
-        std::string http;              // HOST:PORT of its HTTP; empty: none
-        std::string http_service_key;  // as --http-service-name
+        std::string http;                         // HOST:PORT of its HTTP; empty: none
+        std::vector<std::string> http_arguments;  // beside --http
         std::string log_level;  // of its log on standard error, which it shares with this process; as --log-level
         std::string log_format;
         LogSink log;  // called on the watching thread

@@ -246,6 +246,8 @@ private:
 
 struct Shared {
     std::string host;  // that the server listens at
+    std::string upload_path;
+    std::size_t upload_count = 0;  // that are being received or answered; of the server's thread
     Handlers* handlers = nullptr;
     std::atomic<std::uint64_t> requests = 0;
     std::atomic<std::uint64_t> refused = 0;
@@ -299,6 +301,7 @@ public:
 
     void close() {
         is_closed_ = true;
+        end_upload();
         if (reply_ != nullptr) {
             reply_->cancel();
         }
@@ -308,11 +311,13 @@ public:
     }
 
 private:
+    void end_upload() { shared_.upload_count -= std::exchange(is_upload_, false) ? 1 : 0; }
+
     void wait_for_request() {
         idle_since_ = Clock::now();
         parser_.emplace();
         parser_->header_limit(HttpServer::kHeaderSizeBytesMax);
-        parser_->body_limit(HttpServer::kBodySizeBytesMax);
+        parser_->body_limit(HttpServer::kUploadSizeBytesMax);
         if (buffer_.size() != 0) {  // sent before the last answer
             return read_head();
         }
@@ -333,6 +338,23 @@ private:
     }
 
     void read_body() {
+        const std::string_view target{parser_->get().target().data(), parser_->get().target().size()};
+        const std::string_view path = target.substr(0, target.find('?'));
+        if (!shared_.upload_path.empty() && path == shared_.upload_path) {
+            if (shared_.upload_count == HttpServer::kUploadsMax) {
+                ++shared_.busy;
+                HttpResponse busy = plain_answer(http::status::service_unavailable, "too many uploads; try again");
+                busy.headers.emplace_back("Retry-After", "1");
+                return end_with(busy);
+            }
+            ++shared_.upload_count;
+            is_upload_ = true;
+            stream_.expires_after(std::chrono::nanoseconds{HttpServer::kUploadNsMax});
+        } else if (parser_->content_length().value_or(0) > HttpServer::kBodySizeBytesMax) {
+            return refuse(http::make_error_code(http::error::body_limit));
+        } else {
+            parser_->body_limit(HttpServer::kBodySizeBytesMax);
+        }
         if (parser_->get()[http::field::expect] == "100-continue") {
             const auto go_on = std::make_shared<std::string>("HTTP/1.1 100 Continue\r\n\r\n");
             net::async_write(stream_, net::buffer(*go_on),
@@ -351,9 +373,10 @@ private:
         parser_->eager(true);
         http::async_read_some(
             stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code error, std::size_t) {
-                return error                                                        ? self->refuse(error)
-                       : self->body_.is_counted(self->parser_->get().body().size()) ? self->read_rest()
-                                                                                    : self->refuse_body();
+                const std::size_t size_bytes = self->is_upload_ ? 0 : self->parser_->get().body().size();
+                return error                                ? self->refuse(error)
+                       : self->body_.is_counted(size_bytes) ? self->read_rest()
+                                                            : self->refuse_body();
             });
     }
 
@@ -442,6 +465,7 @@ private:
     void end_reply() {
         const bool keeps_alive = reply_->keeps_alive();
         reply_.reset();
+        end_upload();
         beast::error_code ignored;
         stream_.socket().cancel(ignored);  // watch_for_end()
         if (!keeps_alive) {
@@ -501,15 +525,17 @@ private:
     std::size_t sent_ = 0;
     bool is_writing_ = false;
     bool is_closed_ = false;
+    bool is_upload_ = false;  // counts in Shared::upload_count
 };
 
 class BeastServer final : public HttpServer {
 public:
-    BeastServer(FileDescriptor listening, std::string host, HttpHandler handler)
+    BeastServer(FileDescriptor listening, std::string host, HttpHandler handler, std::string upload_path)
         : acceptor_{io_, net::generic::stream_protocol{AF_INET, 0}, listening.release()},
           accept_again_{io_},
           handlers_{std::make_unique<Handlers>(std::move(handler))} {
         shared_.host = std::move(host);
+        shared_.upload_path = std::move(upload_path);
         shared_.handlers = handlers_.get();
     }
 
@@ -596,8 +622,10 @@ private:
 
 }  // namespace
 
-std::unique_ptr<HttpServer> HttpServer::make(FileDescriptor listening_fd, std::string host, HttpHandler handler) {
-    return std::make_unique<BeastServer>(std::move(listening_fd), std::move(host), std::move(handler));
+std::unique_ptr<HttpServer> HttpServer::make(FileDescriptor listening_fd, std::string host, HttpHandler handler,
+                                             std::string upload_path) {
+    return std::make_unique<BeastServer>(std::move(listening_fd), std::move(host), std::move(handler),
+                                         std::move(upload_path));
 }
 
 }  // namespace perfleet

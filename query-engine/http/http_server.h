@@ -36,6 +36,9 @@ public:
     static constexpr std::size_t kHeaderSizeBytesMax = 16U << 10;
     static constexpr std::size_t kBodySizeBytesMax = 1U << 20;
     static constexpr std::size_t kBodiesSizeBytesMax = 32U << 20;
+    static constexpr std::size_t kUploadSizeBytesMax = 64U << 20;  // of a body to the upload path
+    static constexpr std::size_t kUploadsMax = 4;                  // at once; others get 503
+    static constexpr std::uint64_t kUploadNsMax = 60'000'000'000;
     static constexpr std::uint64_t kRequestNsMax = 10'000'000'000;
     static constexpr std::uint64_t kIdleNsMax = 60'000'000'000;  // between the requests of a connection
     static constexpr std::uint64_t kReplyNsMax = 30'000'000'000;
@@ -43,9 +46,10 @@ public:
     static constexpr std::size_t kWaitingMax = 64;
     static constexpr std::size_t kReplyAheadBytes = 1U << 20;
 
-    // `listening_fd` must be listening and non-blocking, at `host`, an IPv4 address.
+    // `listening_fd` must be listening and non-blocking, at `host`, an IPv4 address. Requests to `upload_path` may have
+    // large bodies.
     [[nodiscard]] static std::unique_ptr<HttpServer> make(FileDescriptor listening_fd, std::string host,
-                                                          HttpHandler handler);
+                                                          HttpHandler handler, std::string upload_path = "");
 
     // Cancels running requests and waits for their handlers.
     virtual ~HttpServer() = default;

@@ -14,11 +14,20 @@
 
 namespace perfleet {
 
+// A profile that a client posts. All of it is untrusted.
+struct PostedProfile {
+    std::string_view bytes;  // pprof, maybe packed by gzip
+    std::string target;
+    std::vector<std::pair<std::string, std::string>> labels;
+};
+
 // What the program passes.
 struct HttpBackend {
     QueryHandler query;
     std::function<std::string(const Answer&)> json_report;  // an answer as `--format json` prints it
     std::span<const ExportFormat> formats;
+    // Stores a profile; when it returns, all of it is acknowledged. Its answer is JSON. Empty: none is taken.
+    std::function<Result<std::string>(const PostedProfile&)> import{};
 };
 
 [[nodiscard]] int http_status_of(ErrorCode code);

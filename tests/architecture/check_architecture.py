@@ -36,7 +36,7 @@ HAVE_OPTIONS = ("query-engine/", "exporters/", "target-collector/linux/")
 # What programs that gateways and collectors are part of may include of them: folders and headers. The rest is theirs.
 OFFERED = {
     "gateway": "gateway.h admission control",
-    "target-collector": "intake linux probe process relay ring wire/delivery.h"
+    "target-collector": "intake linux probe process relay upload"
                         " source/linux/bpf/function_tracer.h source/linux/image/debug_file.h"
                         " source/linux/event source/linux/opening/event_counts.h source/linux/probe_area.h source/linux/probe_reader.h",
 }
@@ -53,7 +53,7 @@ FOLDER_ORDER = {
     "daemon": "terminal log option listen metrics service start command-line",
     "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire network metrics small source/sel4 bare-metal"
                         " source/linux/bpf source/linux/image source/linux/event source/linux/opening source/linux spool linux/host"
-                        " intake/session intake/recording intake/perf-data intake/pprof linux/link linux/symbols linux relay"
+                        " intake/session intake/recording intake/perf-data intake/pprof linux/link linux/symbols linux upload relay"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/boot"
                         " sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
     "storage": "limits number model clock key block dictionary summary select engine engine/rados engine/rocksdb read compact store verify copy",

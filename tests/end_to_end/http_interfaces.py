@@ -10,6 +10,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -84,7 +85,7 @@ class Gateway:
     def start(self):
         self.process = subprocess.Popen(
             [os.path.join(self.bin, "perfleet-gateway"), "--data", self.data, "--listen", "tcp://127.0.0.1:*",
-             "--query", "tcp://127.0.0.1:*", "--http", "127.0.0.1:*"], stdout=subprocess.PIPE, text=True)
+             "--query", "tcp://127.0.0.1:*", "--http", "127.0.0.1:*", "--http-import"], stdout=subprocess.PIPE, text=True)
         ready = self.process.stdout.readline()
         self.query = re.search(r" query=(\S+)", ready).group(1)
         self.http = "http://" + re.search(r" http=(\S+)", ready).group(1)
@@ -258,6 +259,39 @@ def check_grafana(gateway, services):
     check(f'ID: "{CPU}"' in text, text)
 
 
+def check_import(gateway):
+    """A posted profile is stored once, and is what `perfleet import` would have made of it."""
+    profile = pprof({("main", "posted"): 7, ("main", "other"): 3})
+    headers = {"Content-Type": "application/octet-stream"}
+    query = "?" + urllib.parse.urlencode([("target", "c"), ("label", "service_name=web"), ("label", "zone=z=1")])
+
+    def post(body, query=query, headers=headers):
+        return gateway.get("/api/v1/import" + query, headers, "POST", body)
+
+    def answer(body):
+        status, _, text = post(body)
+        check(status == 200, f"import: {status} {text}")
+        rows = json.loads(text)["rows"]
+        return rows[0] if rows else None
+
+    first, again = answer(profile), answer(profile)
+    check(first[1:] == ["c", 5, "no"] and again[0] == first[0] and again[3] == "yes", f"import: {first}, {again}")
+    check(answer(gzip.decompress(profile))[0] == first[0], "the same profile unpacked")
+    top = json.loads(gateway.ask("top", select='{service_name="web",zone="z=1"}', event="cpu"))
+    check(top["measure"]["total"] == 10 * 10**7 and top["rows"][0][0] == "posted", f"a posted profile: {top}")
+    for name, reply, status in (("no target", post(profile, ""), 400), ("a wrong label", post(profile, "?target=c&label=x"), 400),
+                                ("another parameter", post(profile, "?target=c&x=1"), 400), ("nothing", post(b""), 400),
+                                ("garbage", post(b"garbage" * 1000), 400), ("cut", post(profile[:-9]), 400),
+                                ("a bomb", post(gzip.compress(bytes(200 << 20))), 429), ("a form", post(profile, headers={"Content-Type": "text/plain"}), 415),
+                                ("GET", gateway.get("/api/v1/import"), 405)):
+        check(reply[0] == status, f"import of {name}: {reply[0]} {reply[2][:200]}, expected {status}")
+    for path, size, status in (("/api/v1/import" + query, 65 << 20, b"413"), ("/api/v1/query/top", 2 << 20, b"413")):
+        host, port = gateway.http[len("http://"):].split(":")
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {size}\r\n\r\n".encode())
+            check(connection.recv(100).split()[1] == status, f"a body of {size} to {path}")
+
+
 def check_restart(gateway):
     """The query process is killed; another one answers at the same place."""
     with open(f"/proc/{gateway.process.pid}/task/{gateway.process.pid}/children") as file:
@@ -301,6 +335,7 @@ def main():
             check_exports(gateway)
             check_errors(gateway)
             check_grafana(gateway, {"api", "db", "shares_workload", "gzip"})
+            check_import(gateway)
             check_restart(gateway)
         finally:
             gateway.process.terminate()

@@ -37,6 +37,9 @@ void HttpApi::answer(const HttpRequest& request, HttpReply& reply) const {
     if (path.starts_with("/querier.v1.QuerierService/") || path.starts_with("/capabilities.v1.FeatureFlagsService/")) {
         return pyroscope::answer_call(options_.backend, options_.service_key, request, reply);
     }
+    if (path == kImportPath && options_.backend.import) {
+        return answer_import(request, reply);
+    }
     const bool is_known = path == "/healthz" || path == "/readyz" || path == "/metrics" || path == kExport ||
                           path == kPprof || path.starts_with(kQuery) || path == "/pyroscope/render" ||
                           path == "/pyroscope/render-diff";
@@ -114,6 +117,37 @@ void HttpApi::answer_pprof(const HttpRequest& request, HttpReply& reply) const {
         (*values)["from"] = "-" + std::to_string(*count) + "s";
     }
     stream_export(options_.backend, *format, std::move(*values), request, reply);
+}
+
+void HttpApi::answer_import(const HttpRequest& request, HttpReply& reply) const {
+    if (request.method != "POST") {
+        HttpResponse refused = text_answer(405, "profiles are posted here");
+        refused.headers.emplace_back("Allow", "POST");
+        return reply.send(std::move(refused));
+    }
+    // No type that a web page may post without asking this server first, which is never allowed.
+    const std::string_view type = request.header("content-type");
+    if (type != "application/octet-stream" && type != "application/x-protobuf") {
+        return reply.send(text_answer(415, "a profile is application/octet-stream or application/x-protobuf"));
+    }
+    PostedProfile profile{request.body, {}, {}};
+    for (const auto& [name, value] : request.parameters) {
+        const std::size_t equals = value.find('=');
+        if (name == "target" && profile.target.empty()) {
+            profile.target = value;
+        } else if (name == "label" && equals != 0 && equals != std::string::npos) {
+            profile.labels.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+        } else {
+            return reply.send(error_answer({ErrorCode::kUsage, "parameter " + name.substr(0, 64) +
+                                                                   ": give target=NAME once, and label=KEY=VALUE"}));
+        }
+    }
+    if (profile.target.empty()) {
+        return reply.send(error_answer({ErrorCode::kUsage, "target=NAME is missing: where the profile is from"}));
+    }
+    const auto imported = options_.backend.import(profile);
+    send(request, reply,
+         imported.ok() ? HttpResponse{200, "application/json", *imported} : error_answer(imported.error()));
 }
 
 }  // namespace perfleet

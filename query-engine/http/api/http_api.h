@@ -5,6 +5,7 @@
 //   GET /api/v1/query/COMMAND?OPTION=…    a table, as `perfleet COMMAND --format json` prints it
 //   GET /api/v1/export?to=FORMAT&OPTION=… a file, as `perfleet export --to FORMAT` writes it
 //   GET /api/v1/pprof?seconds=N&OPTION=…  the same to pprof, of the last N seconds: for `go tool pprof URL`
+//   POST /api/v1/import?target=NAME&label=K=V   a profile of pprof, stored as `perfleet import` does
 //   POST /querier.v1.QuerierService/…     Pyroscope's querier, for Grafana (pyroscope/)
 //   GET /pyroscope/render, render-diff    the same in its older form
 //
@@ -17,6 +18,8 @@
 #include "query-engine/http/http_service.h"
 
 namespace perfleet {
+
+inline constexpr const char* kImportPath = "/api/v1/import";
 
 struct HttpApiOptions {
     HttpBackend backend;
@@ -34,6 +37,7 @@ private:
     void answer_query(const HttpRequest& request, HttpReply& reply) const;
     void answer_export(const HttpRequest& request, HttpReply& reply) const;
     void answer_pprof(const HttpRequest& request, HttpReply& reply) const;
+    void answer_import(const HttpRequest& request, HttpReply& reply) const;
 
     HttpApiOptions options_;
 };

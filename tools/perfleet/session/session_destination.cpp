@@ -1,24 +1,12 @@
 #include "tools/perfleet/session/session_destination.h"
 
-#include <cstring>
-#include <deque>
-#include <span>
-#include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "daemon/option/program_options.h"
-#include "schemas/host/wake_event.h"
 #include "schemas/peers/local_socket.h"
-#include "schemas/vocabulary/batch_limits.h"
-#include "schemas/wire/hello_limits.h"
 #include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
-#include "target-collector/intake/session/session_hello.h"
-#include "target-collector/linux/link/clock_relation.h"
-#include "target-collector/linux/link/refusal.h"
-#include "target-collector/ring/spsc_ring.h"
-#include "target-collector/wire/delivery.h"
+#include "target-collector/upload/gateway_destination.h"
 #include "tools/perfleet/import/session/import_limits.h"
 #include "tools/perfleet/import/session/stored_session_writer.h"
 #include "tools/perfleet/session/local_gateway.h"
@@ -28,202 +16,17 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kAnswerTimeoutNs = 60'000'000'000;
-constexpr std::uint64_t kImagesTimeoutNs = 40'000'000'000;  // nothing is acknowledged meanwhile
-constexpr std::uint64_t kTellWaitingNs = 2'000'000'000;
-constexpr std::size_t kRingSizeBytes = 4U << 20;
-// For batches without acknowledgement. Accepts no more while half of it is used, so that nothing is dropped.
-constexpr std::size_t kSpoolSizeBytes = 32U << 20;
-static_assert(kSpoolSizeBytes / 2 > 2 * limits::kBatchSizeBytesMax);
-
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span{text}); }
-
-// Symbols that wait until the gateway asks for them.
-class WaitingImages final : public LateImages {
-public:
-    void add(std::string_view build_id, ImageContent content) {
-        waiting_.emplace_back(std::string{build_id}, std::move(content));
+void print_event(const LogEvent& event) {
+    if (event.level() <= LogLevel::kWarning) {
+        print_warning(std::string{event.text()});
     }
-
-    std::span<const ImageSupply> next() override {
-        offered_.clear();
-        supplies_.clear();
-        while (!waiting_.empty() && offered_.size() < hello_limits::kImageOffersMax) {
-            offered_.push_back(std::move(waiting_.front()));
-            waiting_.pop_front();
-        }
-        for (const auto& [build_id, content] : offered_) {
-            supplies_.push_back({bytes_of(build_id), content.type, bytes_of(content.bytes)});
-        }
-        return supplies_;
-    }
-
-private:
-    std::deque<std::pair<std::string, ImageContent>> waiting_;
-    std::vector<std::pair<std::string, ImageContent>> offered_;
-    std::vector<ImageSupply> supplies_;
-};
-
-class GatewayWriter final : public SessionWriter {
-public:
-    GatewayWriter(SessionRecord record, std::vector<std::byte> hello, std::unique_ptr<GatewayLink> link)
-        : SessionWriter{std::move(record)},
-          link_{std::move(link)},
-          hello_{std::move(hello)},
-          memory_{new std::byte[kRingSizeBytes + kLossReportRingSizeBytes + kSpoolSizeBytes]},
-          batches_{{memory_.get(), kRingSizeBytes}},
-          losses_{{memory_.get() + kRingSizeBytes, kLossReportRingSizeBytes}},
-          delivery_{options(), *link_, batches_, losses_} {}
-
-    Result<Done> begin() {
-        return wait_until([this] { return delivery_.status().welcomed; });
-    }
-
-    Result<Done> put(const SealedRecord& header, std::span<const std::byte> message) override {
-        if (header.seq <= delivery_.status().prefix) {
-            ++stored_.batches_there;
-            return Done{};
-        }
-        PERFLEET_TRY(pass_on(header, message));
-        ++stored_.batches_stored;
-        for (const SealedRecord::Rows& rows : std::span{header.rows}.first(header.series_count)) {
-            stored_.row_count += is_definition(rows.series.kind) ? 0 : rows.row_count;
-        }
-        return Done{};
-    }
-
-    Result<Done> put_image(std::string_view build_id, ImageContent content) override {
-        images_.add(build_id, std::move(content));
-        return Done{};
-    }
-
-    Result<Done> end(const SessionEnd& end) override {
-        SealedRecord header;
-        header.type = SealedRecord::Type::kFinal;
-        header.seq = end.last_seq;
-        header.end_point = end.end_point;
-        PERFLEET_TRY(pass_on(header, std::as_bytes(std::span{end.counts})));
-        PERFLEET_TRY(wait_until([this] { return delivery_.status().finished; }));
-        stored_.has_end = true;
-        if (const std::uint64_t refused = delivery_.status().batches_refused; refused > 0) {
-            return Error{ErrorCode::kInvalid, link_->peer() + " refuses " + std::to_string(refused) +
-                                                  " batches (its log says why); their rows are lost in the session's "
-                                                  "ledger"};
-        }
-        return Done{};
-    }
-
-private:
-    Delivery::Options options() {
-        Delivery::Options options;
-        options.session = record_.session;
-        options.hello = hello_;
-        options.spool = {memory_.get() + kRingSizeBytes + kLossReportRingSizeBytes, kSpoolSizeBytes};
-        options.late_images = &images_;
-        options.image_bytes_per_second = 0;
-        options.images_wait_ns = kImagesTimeoutNs;
-        options.may_be_known = true;
-        return options;
-    }
-
-    Result<Done> pass_on(const SealedRecord& header, std::span<const std::byte> body) {
-        PERFLEET_TRY(wait_until([this] { return delivery_.status().spool_used_bytes < kSpoolSizeBytes / 2; }));
-        const auto record = batches_.reserve(sizeof header + body.size());
-        if (record.empty()) {
-            return Error{ErrorCode::kTooLarge, "a batch of " + std::to_string(body.size()) + " bytes"};
-        }
-        std::memcpy(record.data(), &header, sizeof header);
-        if (!body.empty()) {
-            std::memcpy(record.data() + sizeof header, body.data(), body.size());
-        }
-        batches_.commit(sizeof header + body.size());
-        return wait_until([this] { return batches_.used_bytes() == 0; });
-    }
-
-    // Continues the delivery until then, or until the gateway has made no progress for too long.
-    template <class Condition>
-    Result<Done> wait_until(Condition is_reached) {
-        const Delivery::Status& status = delivery_.status();
-        const auto progress = [&] {
-            return std::tuple{status.welcomed, status.last_sealed.value, status.batches_acknowledged,
-                              status.batches_refused};
-        };
-        const std::uint64_t started_ns = monotonic_now().value;
-        std::uint64_t progressed_ns = started_ns;
-        for (auto last = progress();;) {
-            const std::uint64_t now_ns = monotonic_now().value;
-            const bool is_busy = delivery_.step(now_ns);
-            link_->note_time(now_ns);
-            if (status.session_refused || status.is_deferred) {
-                return Error{
-                    status.session_refused ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
-                    link_->peer() + " doesn't take this session: " + std::string{refusal(status.refused_reason)}};
-            }
-            if (is_reached()) {
-                return Done{};
-            }
-            if (const auto now = progress(); now != last) {
-                last = now;
-                progressed_ns = now_ns;
-            }
-            if (now_ns - progressed_ns > kAnswerTimeoutNs) {
-                return Error{ErrorCode::kUnavailable,
-                             link_->peer() + " doesn't go on: " + trouble() + "; import again when it does"};
-            }
-            if (!is_waiting_told_ && !status.welcomed && now_ns - started_ns > kTellWaitingNs) {
-                is_waiting_told_ = true;
-                print_warning("waiting for " + link_->peer() + ": " + trouble());
-            }
-            if (!is_busy) {
-                link_->wait(never_.fd(), kSleepNsMax);
-            }
-        }
-    }
-
-    [[nodiscard]] std::string trouble() const {
-        const std::string trouble = link_->trouble();
-        return trouble.empty() ? "no answer" : trouble;
-    }
-
-    std::unique_ptr<GatewayLink> link_;
-    std::vector<std::byte> hello_;
-    std::unique_ptr<std::byte[]> memory_;  // of ring, losses and spool; pages are untouched until used
-    SpscRing batches_;
-    SpscRing losses_;
-    WaitingImages images_;
-    Delivery delivery_;
-    WakeEvent never_;
-    bool is_waiting_told_ = false;
-};
-
-class GatewayDestination : public SessionDestination {
-public:
-    explicit GatewayDestination(GatewayLink::Peer peer) : peer_{std::move(peer)} {}
-
-    Result<std::unique_ptr<SessionWriter>> begin(SessionRecord record, UtcNs /*now*/) override {
-        auto hello = hello_of(record);
-        if (!hello.ok()) {
-            return Error{
-                hello.error().code,
-                hello.error().message + ", more than a gateway takes; a folder that no process writes to does"};
-        }
-        auto link = PERFLEET_TRY(GatewayLink::connect(peer_));
-        auto writer = std::make_unique<GatewayWriter>(std::move(record), std::move(*hello), std::move(link));
-        PERFLEET_TRY(writer->begin());
-        return std::unique_ptr<SessionWriter>{std::move(writer)};
-    }
-
-    Result<bool> has_ended(TargetId /*target*/, SessionId /*session*/) const override { return false; }
-
-private:
-    GatewayLink::Peer peer_;
-};
+}
 
 // Stores through the process that writes to the store: this one if no other does any more.
 class SharedDestination final : public GatewayDestination {
 public:
     SharedDestination(GatewayLink::Peer peer, LocalSocket socket, std::unique_ptr<LocalGateway> gateway)
-        : GatewayDestination{std::move(peer)}, socket_{std::move(socket)}, gateway_{std::move(gateway)} {
+        : GatewayDestination{std::move(peer), print_event}, socket_{std::move(socket)}, gateway_{std::move(gateway)} {
         gateway_->start();
     }
 
@@ -235,6 +38,7 @@ private:
 class OwnDestination final : public SessionDestination {
 public:
     explicit OwnDestination(std::unique_ptr<Store> store) : store_{std::move(store)}, destination_{*store_} {}
+    ~OwnDestination() override { (void)store_->write_out_log(); }  // else the next query replays it
 
     Result<std::unique_ptr<SessionWriter>> begin(SessionRecord record, UtcNs now) override {
         return destination_.begin(std::move(record), now);
@@ -251,8 +55,7 @@ private:
 }  // namespace
 
 Result<std::unique_ptr<SessionDestination>> connect_destination(GatewayLink::Peer peer) {
-    PERFLEET_TRY(GatewayLink::connect(peer));  // checks its endpoints and keys
-    return std::unique_ptr<SessionDestination>{std::make_unique<GatewayDestination>(std::move(peer))};
+    return GatewayDestination::connect(std::move(peer), print_event);
 }
 
 Result<std::unique_ptr<SessionDestination>> open_destination(const std::string& data) {
@@ -264,11 +67,7 @@ Result<std::unique_ptr<SessionDestination>> open_destination(const std::string& 
     if (store.error().code != ErrorCode::kBusy || !is_folder(data)) {
         return Error{store.error()};
     }
-    auto gateway = PERFLEET_TRY(LocalGateway::open(data, [](const LogEvent& event) {
-        if (event.level() <= LogLevel::kWarning) {
-            print_warning(std::string{event.text()});
-        }
-    }));
+    auto gateway = PERFLEET_TRY(LocalGateway::open(data, print_event));
     auto socket = PERFLEET_TRY(LocalSocket::in(data, kGatewaySocketName));
     GatewayLink::Peer peer{{socket.endpoint()}, "the process that writes to " + data, {}};
     return std::unique_ptr<SessionDestination>{

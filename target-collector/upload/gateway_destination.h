@@ -1,0 +1,31 @@
+// A gateway as the destination of sessions that a program makes itself: they are sent as a collector sends its own.
+//
+// One thread a session. Errors of a session: kUnavailable (no answer from the gateway for a minute), kInvalid (it
+// refuses the session, or batches of it).
+#pragma once
+
+#include <memory>
+
+#include "schemas/vocabulary/log_event.h"
+#include "target-collector/intake/session/session_writer.h"
+#include "target-collector/linux/link/gateway_link.h"
+
+namespace perfleet {
+
+class GatewayDestination : public SessionDestination {
+public:
+    // `log` hears of a gateway that doesn't answer at once.
+    GatewayDestination(GatewayLink::Peer peer, LogSink log);
+
+    // Errors: GatewayLink::connect().
+    [[nodiscard]] static Result<std::unique_ptr<SessionDestination>> connect(GatewayLink::Peer peer, LogSink log);
+
+    [[nodiscard]] Result<std::unique_ptr<SessionWriter>> begin(SessionRecord record, UtcNs now) override;
+    [[nodiscard]] Result<bool> has_ended(TargetId /*target*/, SessionId /*session*/) const override { return false; }
+
+private:
+    GatewayLink::Peer peer_;
+    LogSink log_;
+};
+
+}  // namespace perfleet
