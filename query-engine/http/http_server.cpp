@@ -337,10 +337,13 @@ private:
                                 });
     }
 
-    void read_body() {
+    [[nodiscard]] bool may_upload() const {
         const std::string_view target{parser_->get().target().data(), parser_->get().target().size()};
-        const std::string_view path = target.substr(0, target.find('?'));
-        if (!shared_.upload_path.empty() && path == shared_.upload_path) {
+        return !shared_.upload_path.empty() && target.substr(0, target.find('?')) == shared_.upload_path;
+    }
+
+    void read_body() {
+        if (may_upload()) {
             if (shared_.upload_count == HttpServer::kUploadsMax) {
                 ++shared_.busy;
                 HttpResponse busy = plain_answer(http::status::service_unavailable, "too many uploads; try again");
@@ -485,10 +488,12 @@ private:
             error == http::error::header_limit
                 ? plain_answer(http::status::request_header_fields_too_large,
                                "more than " + std::to_string(HttpServer::kHeaderSizeBytesMax) + " bytes of headers")
-            : is_too_large
-                ? plain_answer(http::status::payload_too_large,
-                               "more than " + std::to_string(HttpServer::kBodySizeBytesMax) + " bytes of body")
-                : plain_answer(http::status::bad_request, "malformed request: " + error.message()));
+            : is_too_large ? plain_answer(http::status::payload_too_large,
+                                          "more than " +
+                                              std::to_string(may_upload() ? HttpServer::kUploadSizeBytesMax
+                                                                          : HttpServer::kBodySizeBytesMax) +
+                                              " bytes of body")
+                           : plain_answer(http::status::bad_request, "malformed request: " + error.message()));
     }
 
     void refuse_body() {

@@ -36,7 +36,7 @@ public:
     static constexpr std::size_t kHeaderSizeBytesMax = 16U << 10;
     static constexpr std::size_t kBodySizeBytesMax = 1U << 20;
     static constexpr std::size_t kBodiesSizeBytesMax = 32U << 20;
-    static constexpr std::size_t kUploadSizeBytesMax = 64U << 20;  // of a body to the upload path
+    static constexpr std::size_t kUploadSizeBytesMax = 64U << 20;  // of a body to the upload path, not of all
     static constexpr std::size_t kUploadsMax = 4;                  // at once; others get 503
     static constexpr std::uint64_t kUploadNsMax = 60'000'000'000;
     static constexpr std::uint64_t kRequestNsMax = 10'000'000'000;

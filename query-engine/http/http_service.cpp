@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "query-engine/http/gzip.h"
+#include "query-engine/statistic/answer/answer_size.h"
 #include "schemas/host/file_descriptor.h"
 
 namespace perfleet {
@@ -23,6 +24,14 @@ public:
     explicit LocalReply(const std::atomic<bool>& cancelled) : cancelled_{cancelled} {}
 
     Result<Done> send_table(Answer answer) override {
+        std::size_t size_bytes = 0;
+        for (const std::vector<AnswerValue>& row : answer.rows) {
+            size_bytes += answer_row_size_bytes(row.size()) + answer_text_size_bytes(row);
+        }
+        if (size_bytes > kTableSizeBytesMax) {
+            return Error{ErrorCode::kTooLarge, "the table has more than " + std::to_string(kTableSizeBytesMax >> 20U) +
+                                                   " MiB: select a shorter time or fewer rows"};
+        }
         answer_ = std::move(answer);
         return Done{};
     }

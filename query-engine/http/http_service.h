@@ -38,7 +38,10 @@ struct HttpBackend {
 // A JSON or text answer, compressed if the request accepts it and it is large enough to be worth it.
 void send(const HttpRequest& request, HttpReply& reply, HttpResponse answer);
 
-// Runs a table command. Errors: those of the service.
+// Of a table's rows and texts, while they become an answer of HTTP.
+inline constexpr std::size_t kTableSizeBytesMax = 64U << 20;
+
+// Runs a table command. Errors: those of the service; kTooLarge, beyond kTableSizeBytesMax.
 [[nodiscard]] Result<Answer> ask_table(const HttpBackend& backend, const std::string& command, OptionValues values,
                                        const std::atomic<bool>& cancelled);
 
