@@ -25,6 +25,7 @@
 #include "query-engine/limits/query_limits.h"
 #include "query-engine/service/query_service.h"
 #include "query-engine/wire/query_server.h"
+#include "schemas/host/descriptor_limit.h"
 #include "schemas/host/endpoint.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/peers/local_socket.h"
@@ -199,6 +200,7 @@ int main(int argc, char** argv) {
     if (!start_program("perfleet-query", kLibraryThreads)) {
         return kExitFailure;
     }
+    raise_descriptor_limit();  // each client needs one
     Arguments arguments;
     CLI::App app{
         "Answers queries about a data folder, beside the gateway that writes it or without one. Prints one line `ready "

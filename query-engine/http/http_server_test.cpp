@@ -11,6 +11,8 @@
 #include <mutex>
 #include <thread>
 
+#include "schemas/host/descriptor_limit.h"
+
 namespace perfleet::http_server_test {
 namespace {
 
@@ -67,6 +69,7 @@ private:
 class HttpServerTest : public testing::Test {
 protected:
     HttpServerTest() {
+        raise_descriptor_limit();  // for both ends of many connections
         FileDescriptor listening{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
         sockaddr_in place{};
         place.sin_family = AF_INET;
