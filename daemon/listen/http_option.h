@@ -1,4 +1,4 @@
-// The options --http and --http-service-name, of the gateway and of the query process that it starts.
+// The options --http, --http-service-name and --http-import, of the gateway and of the query process that it starts.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace perfleet {
 struct HttpOptions {
     std::string address;              // HOST:PORT; empty: no HTTP
     std::string service_key{"comm"};  // whose rows are a service
-    bool takes_profiles = false;
+    bool takes_profiles = false;      // that are posted
 };
 
 // The address where HTTP is served: without tokens only this machine may reach it. Errors: kUsage.

@@ -11,10 +11,9 @@
 namespace perfleet {
 namespace {
 
-Error usage_error(const std::string& option, const std::string& text, const std::string& what,
-                  const std::string& example) {
-    return {ErrorCode::kUsage, option + " " + text + ": " + what + "; give HOST:PORT, such as 127.0.0.1" + example +
-                                   " for this machine alone, * as the port for a free one"};
+Error usage_error(const std::string& option, const std::string& text, const std::string& what, std::uint16_t example) {
+    return {ErrorCode::kUsage, option + " " + text + ": " + what + "; give HOST:PORT, such as 127.0.0.1:" +
+                                   std::to_string(example) + " for this machine alone, * as the port for a free one"};
 }
 
 sockaddr_in place_of(const ListenAddress& address) {
@@ -28,14 +27,12 @@ sockaddr_in place_of(const ListenAddress& address) {
 }  // namespace
 
 Result<ListenAddress> parse_listen_address(const std::string& option, const std::string& text, std::uint16_t example) {
-    const auto refused = [&](const std::string& what) {
-        return usage_error(option, text, what, ":" + std::to_string(example));
-    };
+    const auto refused = [&](const std::string& what) { return usage_error(option, text, what, example); };
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos) {
         return refused("it lacks a host or a port");
     }
-    ListenAddress address{option, text.substr(0, colon), 0};
+    ListenAddress address{option, example, text.substr(0, colon), 0};
     in_addr parsed{};
     if (inet_pton(AF_INET, address.host.c_str(), &parsed) != 1) {
         return refused("'" + address.host + "' is no IPv4 address");
@@ -68,8 +65,7 @@ Result<FileDescriptor> listen_at(const ListenAddress& address) {
             return Error{ErrorCode::kBusy,
                          where + ": another program listens there; choose another port, or * for a free one"};
         case EADDRNOTAVAIL:
-            return usage_error(address.option, address.text(), "it is no address of this machine",
-                               ":" + std::to_string(address.port));
+            return usage_error(address.option, address.text(), "it is no address of this machine", address.example);
         default: return error_from_errno(bind_errno, where);
     }
 }

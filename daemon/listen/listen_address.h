@@ -12,16 +12,16 @@
 namespace perfleet {
 
 struct ListenAddress {
-    std::string option;      // "--metrics", for messages
-    std::string host;        // an IPv4 address
-    std::uint16_t port = 0;  // 0: a free one
+    std::string option;         // "--metrics", for messages
+    std::uint16_t example = 0;  // the option's usual port, for messages
+    std::string host;           // an IPv4 address
+    std::uint16_t port = 0;     // 0: a free one
 
     [[nodiscard]] bool is_loopback() const { return host.starts_with("127."); }
     [[nodiscard]] std::string text() const { return host + ":" + (port == 0 ? "*" : std::to_string(port)); }
 };
 
-// `*` or 0 as the port takes a free one. Errors: kUsage, naming the option and the way out; `example` is a port that is
-// usual for it.
+// `*` or 0 as the port takes a free one. Errors: kUsage, naming the option and the way out.
 [[nodiscard]] Result<ListenAddress> parse_listen_address(const std::string& option, const std::string& text,
                                                          std::uint16_t example);
 
