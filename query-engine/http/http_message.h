@@ -23,6 +23,7 @@ struct HttpRequest {
     std::vector<std::pair<std::string, std::string>> parameters;  // of the query, decoded, in order
     HttpHeaders headers;                                          // names in lower case
     std::string body;
+    std::string client;  // who sent it: a token's name, or a client certificate's common name; empty: nobody was asked
 
     // Empty: not there.
     [[nodiscard]] std::string_view header(std::string_view name) const;
