@@ -38,7 +38,8 @@ bool is_of_lines(std::string_view name) {
         if (name.starts_with(prefix)) {
             name.remove_prefix(prefix.size());
             return name == "info" || name == "abbrev" || name == "line" || name == "line_str" || name == "str" ||
-                   name == "str_offsets" || name == "addr" || name == "ranges" || name == "rnglists";
+                   name == "str_offsets" || name == "addr" || name == "ranges" || name == "rnglists" ||
+                   name == "aranges";  // without it older libdw finds no lines
         }
     }
     return false;
