@@ -8,7 +8,10 @@
 #include "query-engine/statistic/command.h"
 #include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_filter.h"
+#include "query-engine/symbol/kept_symbols.h"
 #include "schemas/host/host_clock.h"
+#include "schemas/text/hex.h"
+#include "schemas/wire/protocol.h"
 
 namespace perfleet {
 namespace {
@@ -32,6 +35,22 @@ std::size_t size_bytes_of(const Answer& answer) {
 }
 
 }  // namespace
+
+Result<Done> QueryService::debug_file(std::string_view build_id,
+                                      const std::function<Result<Done>(std::string)>& take) const {
+    const auto content = PERFLEET_TRY(store_.image(build_id));
+    if (!content || content->type != static_cast<std::uint16_t>(protocol::ImageType::kElfSymbols)) {
+        return Error{ErrorCode::kNotFound, "no symbols of an ELF file are kept for build-id " + hex_of(build_id)};
+    }
+    QueryMemory memory{memory_ == nullptr ? SIZE_MAX : memory_->size_bytes_max(), memory_};
+    MemoryShare share{memory};
+    share.set(2 * unpacked_size_bytes(content->bytes));  // the parts, and the file that is made of them
+    if (memory.is_exceeded()) {
+        return memory.exceeded();
+    }
+    auto file = PERFLEET_TRY(debug_file_of(content->bytes, build_id, hex_of(build_id)));
+    return take(std::move(file));
+}
 
 Result<QueryEnd> QueryService::run(Query query, QueryReply& reply) const {
     bound_threads(query.values);

@@ -30,6 +30,7 @@ public:
     void begin() { elf = fd_ ? elf_begin(fd_.get(), ELF_C_READ, nullptr) : elf_memory(memory_.data(), memory_.size()); }
 
     [[nodiscard]] int fd() const { return fd_.get(); }
+    [[nodiscard]] std::string_view memory() const { return memory_; }
 
     Elf* elf = nullptr;
     std::uint64_t size_bytes = 0;
@@ -94,6 +95,8 @@ ElfFile::ElfFile(std::unique_ptr<Handle> handle, std::string path)
     : handle_{std::move(handle)}, path_{std::move(path)} {}
 
 ElfFile::~ElfFile() = default;
+
+std::string_view ElfFile::bytes() const { return handle_->memory(); }
 
 Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
     // Without O_NONBLOCK a path that names a pipe would wait for a writer for ever.

@@ -70,6 +70,8 @@ public:
     ~ElfFile();
 
     [[nodiscard]] const std::string& path() const { return path_; }
+    // Of an image in memory, as it was given; empty for a file.
+    [[nodiscard]] std::string_view bytes() const;
     [[nodiscard]] std::string_view build_id() const { return build_id_; }  // raw bytes, empty when it has none
     // Whether it is the file that was recorded with this build-id. Both empty: yes.
     [[nodiscard]] bool has_build_id(std::string_view recorded) const {

@@ -30,6 +30,18 @@ struct KeptSymbols {
 // The ELF file with the debug information; empty: none was kept. Errors: kCorrupt, kTooLarge.
 [[nodiscard]] Result<std::string> unpacked_lines(std::string_view packed, const std::string& name);
 
+// Of all parts together; 0 where they are damaged.
+[[nodiscard]] std::size_t unpacked_size_bytes(std::string_view packed);
+
+// A separate debug file, as `objcopy --only-keep-debug` makes it, of all parts that were kept of a build: one of them,
+// with the sections that others have of the same file. `build_id` is raw. Errors: kNotFound (no more is kept than the
+// program itself has, or a part is of another build), kCorrupt, kTooLarge, kInvalid.
+[[nodiscard]] Result<std::string> debug_file_of(std::string_view packed, std::string_view build_id,
+                                                const std::string& name);
+
+// The raw bytes of a section in such a file. Errors: kNotFound (none, or one without content), kInvalid.
+[[nodiscard]] Result<std::string> section_of(std::string file, std::string_view section_name, const std::string& name);
+
 // Whether an import made the image's symbols.
 [[nodiscard]] bool has_made_names(const ImageDefinition& image);
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "query-engine/symbol/elf_file.h"
+#include "query-engine/symbol/kept_symbols.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "schemas/wire/protocol.h"
 #include "storage/store/memory_store.h"
@@ -24,9 +25,9 @@ std::string packed(const std::string& bytes) {
     return frame;
 }
 
-std::string part_of(const std::string& path) {
+std::string part_of(const std::string& path, PartKind kind = PartKind::kSymbols) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    const auto part = symbol_part_of_file(fd, std::filesystem::file_size(path));
+    const auto part = symbol_part_of_file(fd, std::filesystem::file_size(path), kind);
     ::close(fd);
     EXPECT_TRUE(part.ok()) << path << ": " << (part.ok() ? "" : part.error().message);
     return part.ok() ? part->bytes : std::string{};
@@ -117,6 +118,43 @@ TEST(KeptSymbols, ThatAreDamagedOrOfAnotherBuildGiveWayToTheFile) {
             return warning.find(text) != std::string::npos;
         })) << told;
     }
+}
+
+TEST(KeptSymbols, BecomeOneDebugFile) {
+    const std::string path = std::filesystem::read_symlink("/proc/self/exe");
+    const auto whole = ElfFile::open(path);
+    ASSERT_TRUE(whole.ok());
+    const std::string build_id{(*whole)->build_id()};
+    const std::string symbols = packed(part_of(path));
+    const std::string lines = packed(part_of(path, PartKind::kLines));
+    for (const std::string& content : {symbols + packed("") + lines, symbols + symbols + lines}) {
+        auto made = debug_file_of(content, build_id, "made");
+        ASSERT_TRUE(made.ok()) << made.error().message;
+        const auto debug = ElfFile::from_memory(*made, "made");
+        ASSERT_TRUE(debug.ok()) << debug.error().message;
+        EXPECT_EQ((*debug)->build_id(), build_id);
+        for (const std::string name : {".symtab", ".strtab", ".debug_info", ".debug_line", ".debug_str"}) {
+            const auto expected = (*whole)->find_section(name);
+            ASSERT_TRUE(expected) << name;
+            const auto section = section_of(*made, name, "made");
+            ASSERT_TRUE(section.ok()) << section.error().message;
+            EXPECT_EQ(section->size(), (*whole)->sections()[*expected].size_bytes) << name;
+            EXPECT_TRUE(*section == (*whole)->section_bytes(*expected)) << name;
+        }
+        for (const std::string name : {".text", ".data", ".nothing", ""}) {
+            EXPECT_EQ(section_of(*made, name, "made").error().code, ErrorCode::kNotFound) << name;
+        }
+    }
+    EXPECT_EQ(unpacked_size_bytes(symbols + packed("") + lines),
+              part_of(path).size() + part_of(path, PartKind::kLines).size());
+    EXPECT_EQ(debug_file_of(symbols, build_id + "x", "made").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(debug_file_of(symbols, "", "made").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(debug_file_of("", build_id, "made").error().code, ErrorCode::kCorrupt);
+    EXPECT_EQ(debug_file_of(symbols.substr(0, symbols.size() / 2), build_id, "made").error().code, ErrorCode::kCorrupt);
+    // Programs of the system are stripped: they have all that is kept of them.
+    const std::string stripped = packed(part_of("/bin/ls"));
+    EXPECT_EQ(debug_file_of(stripped, (*ElfFile::open("/bin/ls"))->build_id(), "made").error().code,
+              ErrorCode::kNotFound);
 }
 
 TEST(KeptSymbols, OfALieAboutTheirSizeTakeNoMemory) {
