@@ -1,4 +1,4 @@
-// keygen: makes a key pair, as two files.
+// keygen: makes a key pair, as two files, or a bearer token for HTTP.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,8 +16,10 @@
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/file_io.h"
 #include "schemas/peers/key_file.h"
+#include "schemas/text/hex.h"
 #include "schemas/wire/hello_limits.h"
 #include "schemas/zmtp/new_key.h"
+#include "schemas/zmtp/token.h"
 #include "tools/perfleet/shell/invocation.h"
 
 namespace perfleet {
@@ -27,6 +29,8 @@ struct KeygenOptions {
     std::string name;
     std::vector<std::string> labels;
     std::string folder = ".";
+    bool is_token = false;
+    std::vector<std::string> roles;
 };
 
 constexpr mode_t kSecretMode = 0600;
@@ -80,11 +84,31 @@ Result<std::string> public_text_of(const KeygenOptions& options, const SecretKey
     return text;
 }
 
+// Writes the token, and prints the line for its server.
+Result<Done> make_token_file(const KeygenOptions& options) {
+    const std::string token = PERFLEET_TRY(make_token());
+    const std::string path = (std::filesystem::path{options.folder} / (options.name + ".token")).string();
+    PERFLEET_TRY(write_new_file(path, token + "\n", kSecretMode));
+    const TokenHash hash = hash_of_token(token);
+    std::string roles;
+    for (const std::string& role : options.roles) {
+        roles += (roles.empty() ? "" : ",") + role;
+    }
+    std::printf("sha256:%s %s %s\n", hex_of({reinterpret_cast<const char*>(hash.data()), hash.size()}).c_str(),
+                roles.empty() ? "read" : roles.c_str(), options.name.c_str());
+    std::fprintf(stderr, "token: %s (stays with its owner; the printed line goes into the file of --http-tokens)\n",
+                 path.c_str());
+    return Done{};
+}
+
 Result<Done> keygen(const KeygenOptions& options) {
     if (!is_peer_name(options.name)) {
         return Error{ErrorCode::kUsage, "'" + options.name +
                                             "' is no name for a key; 1 to 200 bytes without spaces and '/', not "
                                             "beginning with '.' or '-'"};
+    }
+    if (options.is_token) {
+        return make_token_file(options);
     }
     auto key = PERFLEET_TRY(make_secret_key(options.name));
     const auto public_text = PERFLEET_TRY(public_text_of(options, key));
@@ -113,6 +137,9 @@ constexpr const char* kKeygenFooter =
     "  perfleet keygen board-7 --label rack=r12         # on the target; board-7.pub goes into ./collectors there\n"
     "  perfleet-gateway --data ./store --listen tcp://0.0.0.0:7411 --key gateway.key --collectors ./collectors\n"
     "  perfleet-collector --gateway tcp://GATEWAY:7411 --key board-7.key --gateway-key gateway.pub -a -g\n\n"
+    "A token for HTTP, in NAME.token; its hash, roles and name are printed:\n"
+    "  perfleet keygen --token grafana >> tokens        # may read\n"
+    "  perfleet keygen --token --role push ci >> tokens\n\n"
     "Name and labels of a target are those of its file in the gateway's folder. Removing the\n"
     "file disconnects the target.";
 
@@ -120,11 +147,15 @@ constexpr const char* kKeygenFooter =
 
 void add_keygen_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] = add_command<KeygenOptions>(
-        app, invocation, "keygen", "Make a key for a gateway, a target or a query client", keygen);
+        app, invocation, "keygen", "Make a key for a gateway, a target or a query client, or a token for HTTP", keygen);
     add_options(*command,
                 {{"name NAME", options->name, "Name of the target, and of the files", is_required},
                  {"--label KEY=VALUE", options->labels, "A label of the target, several times for several", is_label},
-                 {"--out DIR", options->folder, "Folder of the two files", is_not_empty, shows_default}});
+                 {"--token", options->is_token, "Make a bearer token for --http-tokens instead of a key",
+                  excludes({"--label"})},
+                 {"--role ROLE[,ROLE]", options->roles, "Of a token: read, push or both. Default: read", is_comma_list,
+                  is_one_of({"read", "push"}), needs("--token")},
+                 {"--out DIR", options->folder, "Folder of the files", is_not_empty, shows_default}});
     command->footer(kKeygenFooter);
 }
 
