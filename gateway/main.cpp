@@ -116,13 +116,9 @@ Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, 
     if (error) {
         return error_from_errno(error.value(), "/proc/self/exe");
     }
-    std::vector<std::string> http_arguments{"--http-service-name", arguments.http.service_key};
-    if (arguments.http.takes_profiles) {
-        http_arguments.emplace_back("--http-import");
-    }
     return QueryProcess::start({(own.parent_path() / "perfleet-query").string(), arguments.data, arguments.query,
                                 arguments.query_config, arguments.query_key, arguments.clients, arguments.http.address,
-                                http_arguments, arguments.log_level, arguments.log_format, sink});
+                                arguments.http.arguments(), arguments.log_level, arguments.log_format, sink});
 }
 
 Result<std::unique_ptr<SymbolFetch>> start_symbol_fetch(const Arguments& arguments, const LogSink& sink) {
@@ -191,6 +187,9 @@ Result<Done> check(const Arguments& arguments) {
     }
     if (arguments.query == kNoQueries && !arguments.http.address.empty()) {
         return Error{ErrorCode::kUsage, "--http: the query process answers it; leave --query none out"};
+    }
+    if (!arguments.http.address.empty()) {
+        PERFLEET_TRY(parse_http_address(arguments.http));
     }
     for (const auto& [option, file] : {std::pair{"--key", arguments.key}, {"--query-key", arguments.query_key}}) {
         if (file.empty()) {
@@ -389,9 +388,6 @@ int main(int argc, char** argv) {
             {"--query-clients DIR", arguments.clients,
              "Folder of the public keys of query clients; they have read-only access", is_not_empty,
              needs("--query-key")},
-            http_row(arguments.http),
-            http_service_name_row(arguments.http),
-            http_import_row(arguments.http),
             {"--connections N", arguments.connections_max,
              "Connections of collectors at once. Default: three quarters of the limit of open files, or what --memory "
              "is enough for",
@@ -435,6 +431,7 @@ int main(int argc, char** argv) {
              "keep 30d 200g`; the first class that fits counts. Read at the start",
              is_not_empty, excludes({"--retain", "--retain-bytes"})},
         });
+    add_options(app, http_rows(arguments.http), "HTTP");
     if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
         return *status;
     }

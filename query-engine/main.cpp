@@ -73,6 +73,11 @@ std::string http_metrics(const HttpServer& server) {
     page.counter("perfleet_http_requests_total", "Requests that were read whole.", counts.requests);
     page.counter("perfleet_http_refused_total",
                  "Requests refused before they were looked at: malformed, too large, another host.", counts.refused);
+    page.counter("perfleet_http_denied_total",
+                 "Requests answered 401, 403 or 429: without credentials, with an unknown token, or without the role.",
+                 counts.denied);
+    page.counter("perfleet_http_unknown_tokens_total", "Requests with a token that isn't known.",
+                 counts.unknown_tokens);
     page.counter("perfleet_http_busy_total", "Requests answered 503, as too many waited.", counts.busy);
     page.counter("perfleet_http_connections_total", "Connections accepted.", counts.connections);
     page.counter("perfleet_http_connections_dropped_total", "Connections closed: too slow, or for another one.",
@@ -131,29 +136,41 @@ Result<std::string> import_posted(const std::string& data, const PostedProfile& 
 // HTTP beside ZeroMQ: the same queries, until it is destroyed.
 class HttpService {
 public:
-    Result<Done> start(const HttpOptions& options, const std::string& data, QueryHandler run, LogSink log) {
-        const ListenAddress address = PERFLEET_TRY(parse_http_address(options.address));
-        const auto report = [](const Answer& answer) { return format_report(answer, ReportFormat::kJson); };
-        HttpBackend backend{std::move(run), report, export_formats()};
+    Result<Done> start(const HttpOptions& options, const std::string& data, HttpBackend backend, const LogSink& log) {
+        const ListenAddress address = PERFLEET_TRY(parse_http_address(options));
         if (options.takes_profiles) {
             backend.import = [data, log](const PostedProfile& profile) { return import_posted(data, profile, log); };
         }
         api_ = std::make_unique<HttpApi>(
             HttpApiOptions{std::move(backend), options.service_key, [this] { return http_metrics(*server_); }});
         auto listening = PERFLEET_TRY(listen_at(address));
+        socket_path_ = address.path;
         address_ = bound_address(address, listening.get());
-        server_ = HttpServer::make(
-            std::move(listening), address.host,
-            [this](const HttpRequest& request, HttpReply& reply) { api_->answer(request, reply); },
-            options.takes_profiles ? kImportPath : "");
+        server_ = PERFLEET_TRY(HttpServer::make(
+            std::move(listening),
+            {[this](const HttpRequest& request, HttpReply& reply) { api_->answer(request, reply); },
+             [this](std::string_view path) { return api_->role_of(path); },
+             [this](const HttpRequest& request, HttpReply& reply) { return api_->answer_at_once(request, reply); },
+             address.is_loopback() ? address.host : "",
+             {options.tokens, {options.certificate, options.key, options.client_ca}},
+             log}));
         server_->start();
         return Done{};
     }
+    ~HttpService() {
+        if (!socket_path_.empty()) {
+            ::unlink(socket_path_.c_str());
+        }
+    }
+    HttpService() = default;
+    HttpService(const HttpService&) = delete;
+    HttpService& operator=(const HttpService&) = delete;
     // Empty: there is none.
     [[nodiscard]] const std::string& address() const { return address_; }
 
 private:
     std::string address_;
+    std::string socket_path_;  // empty: none
     std::unique_ptr<HttpApi> api_;
     std::unique_ptr<HttpServer> server_;
 };
@@ -179,11 +196,13 @@ int serve(const Arguments& arguments, const QueryServer::CountsLogSink& log_coun
     if (!server.ok()) {
         return fail(log, server.error());
     }
+    HttpBackend backend{run, [](const Answer& answer) { return format_report(answer, ReportFormat::kJson); },
+                        export_formats()};
     HttpService http;
-    if (const Result<Done> started =
-            arguments.http.address.empty()
-                ? Result<Done>{Done{}}
-                : http.start(arguments.http, data, run, [&log](const LogEvent& event) { log.write(event); });
+    if (const Result<Done> started = arguments.http.address.empty()
+                                         ? Result<Done>{Done{}}
+                                         : http.start(arguments.http, data, std::move(backend),
+                                                      [&log](const LogEvent& event) { log.write(event); });
         !started.ok()) {
         return fail(log, started.error());
     }
@@ -222,9 +241,6 @@ int main(int argc, char** argv) {
             {"--query-clients DIR", arguments.keys.clients_folder,
              "folder of the public keys (NAME.pub) of query clients; read again when it changes", is_not_empty,
              needs("--key")},
-            http_row(arguments.http),
-            http_service_name_row(arguments.http),
-            http_import_row(arguments.http),
             {"--symfs DIR", arguments.paths.symfs, "look for images below this folder", is_not_empty,
              is_checked_by(CLI::ExistingDirectory)},
             memory_row(arguments.memory_size_bytes,
@@ -236,6 +252,7 @@ int main(int argc, char** argv) {
              "after the ready line, print a line `counts ...` whenever the connection counters change, for the gateway "
              "that started it"},
         });
+    add_options(app, http_rows(arguments.http), "HTTP");
     if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
         return *status;
     }

@@ -6,41 +6,80 @@ namespace {
 constexpr const char* kOption = "--http";
 constexpr std::uint16_t kExamplePort = 7413;
 
+Result<ListenAddress> parsed(const std::string& text) {
+    auto socket = PERFLEET_TRY(parse_socket_path(kOption, text));
+    return socket ? std::move(*socket) : parse_listen_address(kOption, text, kExamplePort);
+}
+
 }  // namespace
 
-Result<ListenAddress> parse_http_address(const std::string& text) {
-    auto address = PERFLEET_TRY(parse_listen_address(kOption, text, kExamplePort));
-    if (!address.is_loopback()) {
-        return Error{ErrorCode::kUsage, std::string{kOption} + " " + text +
-                                            ": HTTP serves this machine alone, as it asks nobody who they are; give "
-                                            "127.0.0.1:" +
-                                            std::to_string(address.port == 0 ? kExamplePort : address.port) +
-                                            ", and for others put a proxy in front of it that does"};
+std::vector<std::string> HttpOptions::arguments() const {
+    std::vector<std::string> words{"--http-service-name", service_key};
+    for (const auto& [name, value] : {std::pair{"--http-tokens", &tokens},
+                                      {"--http-certificate", &certificate},
+                                      {"--http-key", &key},
+                                      {"--http-client-ca", &client_ca}}) {
+        if (!value->empty()) {
+            words.insert(words.end(), {name, *value});
+        }
+    }
+    if (takes_profiles) {
+        words.emplace_back("--http-import");
+    }
+    return words;
+}
+
+Result<ListenAddress> parse_http_address(const HttpOptions& options) {
+    auto address = PERFLEET_TRY(parsed(options.address));
+    const bool is_of_all = address.path.empty() && !address.is_loopback();
+    const auto refused = [&](const std::string& why) {
+        return Error{ErrorCode::kUsage,
+                     std::string{kOption} + " " + options.address + ": " + why + "; or give 127.0.0.1:" +
+                         std::to_string(address.port == 0 ? kExamplePort : address.port) + " for this machine alone"};
+    };
+    if (is_of_all && options.tokens.empty() && options.client_ca.empty()) {
+        return refused(
+            "other machines may reach it with tokens or client certificates alone: add --http-tokens FILE (perfleet "
+            "keygen --token) or --http-client-ca FILE");
+    }
+    if (is_of_all && options.certificate.empty()) {
+        return refused("other machines may reach it by TLS alone: add --http-certificate FILE and --http-key FILE");
     }
     return address;
 }
 
-OptionRow http_row(HttpOptions& options) {
-    return {"--http ADDRESS", options.address,
-            "Answer queries over HTTP, too: Grafana's, scripts', `go tool pprof`'s; 127.0.0.1:" +
-                std::to_string(kExamplePort) + ", * as the port takes a free one. Default: no HTTP",
-            is_not_empty, passes([](const std::string& text) -> Result<Done> {
-                PERFLEET_TRY(parse_http_address(text));
-                return Done{};
-            })};
-}
-
-OptionRow http_service_name_row(HttpOptions& options) {
-    return {"--http-service-name KEY", options.service_key,
-            "What Grafana calls service_name where a session has no label of that name: comm, unit or container of "
-            "the rows, or target or another label of the session",
-            is_not_empty, shows_default};
-}
-
-OptionRow http_import_row(HttpOptions& options) {
-    return {"--http-import", options.takes_profiles,
-            "Store profiles of pprof that are posted to /api/v1/import, from any account of this machine and for any "
-            "target"};
+std::vector<OptionRow> http_rows(HttpOptions& options) {
+    return {
+        {"--http ADDRESS", options.address,
+         "Answer queries over HTTP, too: Grafana's, scripts', debuggers', `go tool pprof`'s; 127.0.0.1:" +
+             std::to_string(kExamplePort) +
+             ", * as the port takes a free one, or unix:PATH, a socket for owner and group. Other addresses need "
+             "--http-tokens or --http-client-ca, and TLS. Default: no HTTP",
+         is_not_empty, passes([](const std::string& text) -> Result<Done> {
+             PERFLEET_TRY(parsed(text));
+             return Done{};
+         })},
+        {"--http-service-name KEY", options.service_key,
+         "What Grafana calls service_name where a session has no label of that name: comm, unit or container of "
+         "the rows, or target or another label of the session",
+         is_not_empty, shows_default},
+        {"--http-import", options.takes_profiles,
+         "Store profiles of pprof that are posted to /api/v1/import, for any target: from clients whose token has the "
+         "role push, or, without --http-tokens, from all that reach it"},
+        {"--http-tokens FILE", options.tokens,
+         "Clients of HTTP: a line `sha256:HASH ROLE[,ROLE] NAME` for each bearer token (perfleet keygen "
+         "--token), "
+         "with the roles read and push. Read again when it changes",
+         is_not_empty, needs(kOption)},
+        {"--http-certificate FILE", options.certificate,
+         "Serve TLS with this chain of certificates (PEM). Read again when it changes", is_not_empty,
+         needs("--http-key")},
+        {"--http-key FILE", options.key, "Its private key (PEM), which others can't read", is_not_empty,
+         needs("--http-certificate")},
+        {"--http-client-ca FILE", options.client_ca,
+         "Certificates (PEM) of the authorities whose client certificates may read and push; the common name is the "
+         "client's name",
+         is_not_empty, needs("--http-certificate")}};
 }
 
 }  // namespace perfleet

@@ -1,24 +1,32 @@
-// The options --http, --http-service-name and --http-import, of the gateway and of the query process that it starts.
+// The options --http and --http-…, of the gateway and of the query process that it starts.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "daemon/listen/listen_address.h"
 #include "daemon/option/program_options.h"
 
 namespace perfleet {
 
+// Each text is empty where the option isn't given.
 struct HttpOptions {
-    std::string address;              // HOST:PORT; empty: no HTTP
+    std::string address;              // HOST:PORT or unix:PATH; empty: no HTTP
     std::string service_key{"comm"};  // whose rows are a service
     bool takes_profiles = false;      // that are posted
+    std::string tokens;               // files
+    std::string certificate;
+    std::string key;
+    std::string client_ca;
+
+    // Those beside --http, for a process that gets the same.
+    [[nodiscard]] std::vector<std::string> arguments() const;
 };
 
-// The address where HTTP is served: without tokens only this machine may reach it. Errors: kUsage.
-[[nodiscard]] Result<ListenAddress> parse_http_address(const std::string& text);
+// The address where HTTP is served. Without tokens or client certificates only this machine may reach it, and another
+// one only with TLS. Errors: kUsage.
+[[nodiscard]] Result<ListenAddress> parse_http_address(const HttpOptions& options);
 
-[[nodiscard]] OptionRow http_row(HttpOptions& options);
-[[nodiscard]] OptionRow http_service_name_row(HttpOptions& options);
-[[nodiscard]] OptionRow http_import_row(HttpOptions& options);
+[[nodiscard]] std::vector<OptionRow> http_rows(HttpOptions& options);
 
 }  // namespace perfleet

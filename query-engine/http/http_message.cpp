@@ -76,16 +76,36 @@ Result<std::vector<std::pair<std::string, std::string>>> read_parameters(std::st
     return parameters;
 }
 
+// `query` is empty, or begins with '?' or '#'.
+static Result<Done> read_query(std::string_view query, HttpRequest& request) {
+    query = query.substr(0, query.find('#'));
+    request.parameters = PERFLEET_TRY(read_parameters(query.substr(query.empty() ? 0 : 1)));
+    return Done{};
+}
+
 Result<Done> read_target(std::string_view target, HttpRequest& request) {
+    for (const std::string_view scheme : {"http://", "https://"}) {
+        if (is_same_word(target.substr(0, scheme.size()), scheme)) {
+            target.remove_prefix(scheme.size());
+            const std::string_view host = target.substr(0, target.find_first_of("/?#"));
+            target.remove_prefix(host.size());
+            if (host.empty() || host.find('@') != std::string_view::npos) {
+                return malformed("its target names no host, or an account");
+            }
+            std::erase_if(request.headers, [](const auto& header) { return header.first == "host"; });
+            request.headers.emplace_back("host", host);
+            if (!target.starts_with('/')) {
+                request.path = "/";
+                return read_query(target, request);
+            }
+        }
+    }
     const std::string_view path = target.substr(0, target.find_first_of("?#"));
     if (!path.starts_with('/')) {
         return malformed("its target is no absolute path");
     }
     request.path = PERFLEET_TRY(decoded(path, false));
-    std::string_view query = target.substr(path.size());
-    query = query.substr(0, query.find('#'));
-    request.parameters = PERFLEET_TRY(read_parameters(query.substr(query.empty() ? 0 : 1)));
-    return Done{};
+    return read_query(target.substr(path.size()), request);
 }
 
 bool accepts(std::string_view list, std::string_view coding) {

@@ -54,8 +54,8 @@ public:
     [[nodiscard]] virtual const std::atomic<bool>& cancelled() const = 0;
 };
 
-// Splits `/a%20b?c=d&e` into path and parameters. Errors: kInvalid (no absolute path, a malformed escape, a control
-// character, too many parameters).
+// Splits `/a%20b?c=d&e` into path and parameters. Of `http://HOST/a` the host becomes the header `host`. Errors:
+// kInvalid (no absolute path, a malformed escape, a control character, too many parameters).
 [[nodiscard]] Result<Done> read_target(std::string_view target_untrusted, HttpRequest& request);
 
 // Reads `a=b&c=d`, as in the body of a form.

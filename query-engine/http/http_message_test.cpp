@@ -28,11 +28,24 @@ TEST(HttpMessage, MalformedTargetsAreRefused) {
     for (int i = 0; i < 300; ++i) {
         many += "&a";
     }
-    for (const std::string& target : std::vector<std::string>{"", "a", "http://x/", "/%", "/%4", "/%zz", "/%00",
-                                                              "/?a=%f", "/\x01", "/?\x7f", many}) {
+    for (const std::string& target :
+         std::vector<std::string>{"", "a", "http://", "http://token@x/", "ftp://x/", "/%", "/%4", "/%zz", "/%00",
+                                  "/?a=%f", "/\x01", "/?\x7f", many}) {
         HttpRequest request;
         EXPECT_FALSE(read_target(target, request).ok()) << target;
     }
+}
+
+TEST(HttpMessage, AbsoluteTargetsNameTheHost) {
+    HttpRequest request;
+    request.headers = {{"host", "a"}, {"x", "y"}};
+    ASSERT_TRUE(read_target("HTTP://b:80/c?d=http://e/", request).ok());
+    EXPECT_EQ(request.path, "/c");
+    EXPECT_EQ(request.header("host"), "b:80");
+    EXPECT_EQ(request.header("x"), "y");
+    EXPECT_EQ(request.parameter("d"), "http://e/");
+    EXPECT_EQ(read("https://b").path, "/");
+    EXPECT_EQ(read("https://b?c=d").parameter("c"), "d");
 }
 
 TEST(HttpMessage, CodingsAreAcceptedByName) {

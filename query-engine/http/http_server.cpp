@@ -1,5 +1,7 @@
 #include "query-engine/http/http_server.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -9,6 +11,8 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/basic_stream.hpp>
@@ -24,6 +28,8 @@
 #include <sstream>
 #include <thread>
 
+#include "schemas/peers/abuse_limiter.h"
+
 namespace perfleet {
 namespace {
 
@@ -36,6 +42,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kReadSizeBytes = 16U << 10;
 constexpr auto kWatchAgainAfter = std::chrono::milliseconds{200};
 constexpr auto kAcceptAgainAfter = std::chrono::milliseconds{100};  // where descriptors are short
+constexpr auto kGoodbyeTimeout = std::chrono::seconds{2};
 
 HttpResponse plain_answer(http::status status, const std::string& text) {
     return {static_cast<int>(status), "text/plain; charset=utf-8", text + "\n"};
@@ -62,13 +69,70 @@ std::string head_of(const HttpResponse& answer, unsigned version, bool keeps_ali
     return text.str();
 }
 
+HttpResponse busy_answer(const std::string& text) {
+    HttpResponse busy = plain_answer(http::status::service_unavailable, text + "; try again");
+    busy.headers.emplace_back("Retry-After", "1");
+    return busy;
+}
+
+// A client's connection, with TLS or without.
+class ClientStream {
+public:
+    using executor_type = Stream::executor_type;
+
+    ClientStream(Stream stream, const std::shared_ptr<net::ssl::context>& tls)
+        : plain_{std::move(stream)}, context_{tls} {
+        if (tls != nullptr) {
+            tls_.emplace(plain_, *tls);
+        }
+    }
+    [[nodiscard]] executor_type get_executor() { return plain_.get_executor(); }
+    [[nodiscard]] Stream& plain() { return plain_; }
+    [[nodiscard]] auto& socket() { return plain_.socket(); }
+    // Null: without TLS.
+    [[nodiscard]] auto* tls() { return tls_ ? &*tls_ : nullptr; }
+    [[nodiscard]] const auto& context() const { return context_; }
+    void expires_after(std::uint64_t time_ns) { plain_.expires_after(std::chrono::nanoseconds{time_ns}); }
+
+    template <class Buffers, class Handler>
+    void async_read_some(const Buffers& buffers, Handler&& handler) {
+        tls_ ? tls_->async_read_some(buffers, std::forward<Handler>(handler))
+             : plain_.async_read_some(buffers, std::forward<Handler>(handler));
+    }
+    template <class Buffers, class Handler>
+    void async_write_some(const Buffers& buffers, Handler&& handler) {
+        tls_ ? tls_->async_write_some(buffers, std::forward<Handler>(handler))
+             : plain_.async_write_some(buffers, std::forward<Handler>(handler));
+    }
+
+private:
+    Stream plain_;
+    std::shared_ptr<net::ssl::context> context_;
+    std::optional<net::ssl::stream<Stream&>> tls_;
+};
+
+// The address of a client; the same for all of a Unix socket.
+std::string address_of(const Stream::socket_type& socket) {
+    beast::error_code error;
+    const auto endpoint = socket.remote_endpoint(error);
+    std::array<char, INET_ADDRSTRLEN> text{};
+    sockaddr_in place{};
+    if (error || endpoint.protocol().family() != AF_INET || endpoint.size() < sizeof place) {
+        return "this machine";
+    }
+    std::memcpy(&place, endpoint.data(), sizeof place);
+    return inet_ntop(AF_INET, &place.sin_addr, text.data(), text.size()) == nullptr ? "" : text.data();
+}
+
 class Connection;
 
 // The answer to one request: filled by a handler's thread, sent by the server's.
 class Reply final : public HttpReply {
 public:
-    Reply(HttpRequest request, unsigned version, bool keeps_alive, std::function<void()> flush)
+    Reply(HttpRequest request, unsigned version, bool keeps_alive, const std::atomic<std::size_t>& waiting_count,
+          std::function<void()> flush)
         : request_{std::move(request)},
+          waiting_count_{waiting_count},
           is_head_{request_.method == "HEAD"},
           version_{version},
           keeps_alive_{keeps_alive},
@@ -105,7 +169,13 @@ public:
     Result<Done> write(std::span<const std::byte> bytes) override {
         {
             std::unique_lock lock{mutex_};
-            drained_.wait(lock, [&] { return cancelled_ || pending_.size() < HttpServer::kReplyAheadBytes; });
+            const auto is_drained = [&] { return cancelled_ || pending_.size() < HttpServer::kReplyAheadBytes; };
+            while (!drained_.wait_for(lock, std::chrono::nanoseconds{HttpServer::kStalledNsMax}, is_drained)) {
+                if (waiting_count_ != 0) {
+                    is_aborted_ = true;
+                    return Error{ErrorCode::kCancelled, "the client is too slow, and others wait"};
+                }
+            }
             if (cancelled_ || state_ != State::kStreaming) {
                 return Error{ErrorCode::kCancelled, "the client has gone"};
             }
@@ -165,11 +235,16 @@ public:
         const std::scoped_lock lock{mutex_};
         return keeps_alive_;
     }
+    [[nodiscard]] bool is_aborted() const {
+        const std::scoped_lock lock{mutex_};
+        return is_aborted_;
+    }
 
 private:
     enum class State : std::uint8_t { kNew, kStreaming, kFinished };
 
     HttpRequest request_;
+    const std::atomic<std::size_t>& waiting_count_;
     bool is_head_;
     unsigned version_;  // 10 or 11
     mutable std::mutex mutex_;
@@ -213,10 +288,12 @@ public:
                 return false;
             }
             waiting_.push_back(std::move(reply));
+            waiting_count_ = waiting_.size();
         }
         changed_.notify_one();
         return true;
     }
+    [[nodiscard]] const std::atomic<std::size_t>& waiting_count() const { return waiting_count_; }
 
 private:
     void run() {
@@ -228,6 +305,7 @@ private:
             }
             const std::shared_ptr<Reply> reply = std::move(waiting_.front());
             waiting_.pop_front();
+            waiting_count_ = waiting_.size();
             lock.unlock();
             if (!reply->cancelled()) {
                 handler_(reply->request(), *reply);
@@ -240,15 +318,21 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::shared_ptr<Reply>> waiting_;
+    std::atomic<std::size_t> waiting_count_ = 0;
     bool is_stopping_ = false;
     std::vector<std::thread> threads_;
 };
 
+// But for counts, of the server's thread.
 struct Shared {
-    std::string host;  // that the server listens at
-    std::string upload_path;
-    std::size_t upload_count = 0;  // that are being received or answered; of the server's thread
+    HttpServerOptions options;
+    HttpAccess access;
+    std::shared_ptr<net::ssl::context> tls{};  // null: none
+    AbuseLimiter failed_tokens{{UINT32_MAX, SIZE_MAX, HttpServer::kFailedAddressesMax}};
+    std::size_t upload_count = 0;  // that are being received or answered
     Handlers* handlers = nullptr;
+    std::atomic<std::uint64_t> denied = 0;
+    std::atomic<std::uint64_t> unknown_tokens = 0;
     std::atomic<std::uint64_t> requests = 0;
     std::atomic<std::uint64_t> refused = 0;
     std::atomic<std::uint64_t> busy = 0;
@@ -262,7 +346,7 @@ struct Shared {
         const std::size_t colon = header.rfind(':');
         const bool has_port = colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
         const std::string_view name = has_port ? header.substr(0, colon) : header;
-        return name == "localhost" || name == host || name == "[::1]" ||
+        return options.host.empty() || name == "localhost" || name == options.host || name == "[::1]" ||
                (name.starts_with("127.") && name.find_first_not_of("0123456789.") == std::string_view::npos);
     }
 };
@@ -291,13 +375,36 @@ private:
 // One client. On the server's thread, but for flush().
 class Connection final : public std::enable_shared_from_this<Connection> {
 public:
-    Connection(Stream stream, Shared& shared) : stream_{std::move(stream)}, shared_{shared} {}
+    Connection(Stream stream, Shared& shared) : stream_{std::move(stream), shared.tls}, shared_{shared} {}
 
-    void start() { wait_for_request(); }
+    void start() {
+        if (stream_.tls() == nullptr) {
+            return wait_for_request();
+        }
+        idle_since_ = Clock::now();
+        stream_.expires_after(HttpServer::kRequestNsMax);
+        stream_.tls()->async_handshake(
+            net::ssl::stream_base::server, [self = shared_from_this()](beast::error_code error) {
+                if (error) {
+                    ++self->shared_.dropped;
+                    return self->close();
+                }
+                self->certificate_name_ = client_name_of(self->stream_.tls()->native_handle());
+                self->wait_for_request();
+            });
+    }
 
     // The time since which it has waited for a request; none: it has one.
     [[nodiscard]] std::optional<Clock::time_point> idle_since() const { return idle_since_; }
     [[nodiscard]] bool is_closed() const { return is_closed_; }
+
+    // Its certificates were replaced: it ends, after the request that it has.
+    void end_if_old() {
+        is_old_ = stream_.context() != shared_.tls;
+        if (is_old_ && idle_since_) {
+            close();
+        }
+    }
 
     void close() {
         is_closed_ = true;
@@ -307,7 +414,7 @@ public:
         }
         beast::error_code ignored;
         stream_.socket().shutdown(net::socket_base::shutdown_both, ignored);
-        stream_.close();
+        stream_.plain().close();
     }
 
 private:
@@ -321,7 +428,7 @@ private:
         if (buffer_.size() != 0) {  // sent before the last answer
             return read_head();
         }
-        stream_.expires_after(std::chrono::nanoseconds{HttpServer::kIdleNsMax});
+        stream_.expires_after(HttpServer::kIdleNsMax);
         stream_.async_read_some(buffer_.prepare(kReadSizeBytes),
                                 [self = shared_from_this()](beast::error_code error, std::size_t size) {
                                     self->buffer_.commit(size);
@@ -330,29 +437,104 @@ private:
     }
 
     void read_head() {
-        stream_.expires_after(std::chrono::nanoseconds{HttpServer::kRequestNsMax});
+        stream_.expires_after(HttpServer::kRequestNsMax);
         http::async_read_header(stream_, buffer_, *parser_,
                                 [self = shared_from_this()](beast::error_code error, std::size_t) {
-                                    return error ? self->refuse(error) : self->read_body();
+                                    return error ? self->refuse(error) : self->take_head();
                                 });
     }
 
-    [[nodiscard]] bool may_upload() const {
-        const std::string_view target{parser_->get().target().data(), parser_->get().target().size()};
-        return !shared_.upload_path.empty() && target.substr(0, target.find('?')) == shared_.upload_path;
+    void take_head() {
+        const auto& head = parser_->get();
+        request_ = {};
+        request_.method = std::string{head.method_string()};
+        for (const auto& field : head) {
+            std::string name{field.name_string()};
+            std::ranges::transform(name, name.begin(),
+                                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+            request_.headers.emplace_back(std::move(name), std::string{field.value()});
+        }
+        refusal_ = refusal_of_head({head.target().data(), head.target().size()});
+        if (refusal_ && !parser_->is_done()) {
+            return end_with(*refusal_);
+        }
+        read_body();
+    }
+
+    // Completes the request but for its body. Nothing: it may go on.
+    std::optional<HttpResponse> refusal_of_head(std::string_view target) {
+        const auto is_host = [](const auto& header) { return header.first == "host"; };
+        const bool has_two_hosts = std::ranges::count_if(request_.headers, is_host) > 1;
+        const auto read = read_target(target, request_);
+        if (has_two_hosts || !read.ok()) {
+            ++shared_.refused;
+            return plain_answer(http::status::bad_request,
+                                has_two_hosts ? "malformed request: it has two hosts" : read.error().message);
+        }
+        if (const std::string host{request_.header("host")}; !shared_.is_own_host(host)) {
+            ++shared_.refused;
+            return plain_answer(http::status::misdirected_request,
+                                "this server is " + shared_.options.host + ", not " + host.substr(0, 256));
+        }
+        role_ = shared_.options.role_of ? shared_.options.role_of(request_.path) : HttpRole::kRead;
+        auto denial = denial_of_head();
+        shared_.denied += denial ? 1 : 0;
+        return denial;
+    }
+
+    std::optional<HttpResponse> denial_of_head() {
+        if (!shared_.access.asks()) {
+            return std::nullopt;
+        }
+        const auto denied = [](http::status status, const std::string& text, const std::string& code) {
+            HttpResponse answer = plain_answer(status, text);
+            answer.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"perfleet\"" + code);
+            return answer;
+        };
+        constexpr std::string_view kScheme = "Bearer ";
+        const std::string_view credentials = request_.header("authorization");
+        HttpIdentity identity{certificate_name_, certificate_name_.empty() ? std::uint8_t{0} : kAllHttpRoles};
+        if (beast::iequals({credentials.data(), std::min(kScheme.size(), credentials.size())},
+                           {kScheme.data(), kScheme.size()})) {
+            const HttpIdentity* const known = shared_.access.tokens().find(credentials.substr(kScheme.size()));
+            if (known == nullptr) {
+                return unknown_token(
+                    denied(http::status::unauthorized, "this token isn't known", ", error=\"invalid_token\""));
+            }
+            identity = *known;
+        } else if (identity.name.empty() && role_ != HttpRole::kNone) {
+            return denied(http::status::unauthorized, "a bearer token is needed", "");
+        }
+        request_.client = identity.name;
+        return identity.may(role_)
+                   ? std::optional<HttpResponse>{}
+                   : denied(http::status::forbidden,
+                            std::string{"this token lacks the role "} + (role_ == HttpRole::kPush ? "push" : "read"),
+                            ", error=\"insufficient_scope\"");
+    }
+
+    HttpResponse unknown_token(HttpResponse denial) {
+        ++shared_.unknown_tokens;
+        const std::string address = address_of(stream_.socket());
+        if (shared_.failed_tokens.count_of(address, 0) >= HttpServer::kFailedTokensMax) {
+            HttpResponse later = plain_answer(http::status::too_many_requests, "too many unknown tokens; try later");
+            later.headers.emplace_back("Retry-After", std::to_string(HttpServer::kFailedTokensNs / 1'000'000'000));
+            return later;
+        }
+        (void)shared_.failed_tokens.is_enough(address, 0, 0);
+        shared_.options.log({LogLevel::kWarning, "http_token", "a request from " + address + " has an unknown token"});
+        return denial;
     }
 
     void read_body() {
-        if (may_upload()) {
+        if (role_ == HttpRole::kPush && !refusal_) {
             if (shared_.upload_count == HttpServer::kUploadsMax) {
                 ++shared_.busy;
-                HttpResponse busy = plain_answer(http::status::service_unavailable, "too many uploads; try again");
-                busy.headers.emplace_back("Retry-After", "1");
-                return end_with(busy);
+                return end_with(busy_answer("too many uploads"));
             }
             ++shared_.upload_count;
             is_upload_ = true;
-            stream_.expires_after(std::chrono::nanoseconds{HttpServer::kUploadNsMax});
+            stream_.expires_after(HttpServer::kUploadNsMax);
         } else if (parser_->content_length().value_or(0) > HttpServer::kBodySizeBytesMax) {
             return refuse(http::make_error_code(http::error::body_limit));
         } else {
@@ -391,37 +573,22 @@ private:
         body_.reset();  // from now on kHandlersMax and kWaitingMax limit it
         ++shared_.requests;
         http::request<http::string_body> message = parser_->release();
-        HttpRequest request;
-        request.method = std::string{message.method_string()};
-        for (const auto& field : message) {
-            std::string name{field.name_string()};
-            std::ranges::transform(name, name.begin(),
-                                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-            request.headers.emplace_back(std::move(name), std::string{field.value()});
-        }
-        const auto target = read_target({message.target().data(), message.target().size()}, request);
-        request.body = std::move(message.body());
-        const std::string host{request.header("host")};
-        reply_ = std::make_shared<Reply>(std::move(request), message.version(), message.keep_alive(),
-                                         [weak = weak_from_this()] {
+        request_.body = std::move(message.body());
+        reply_ = std::make_shared<Reply>(std::move(request_), message.version(), message.keep_alive() && !is_old_,
+                                         shared_.handlers->waiting_count(), [weak = weak_from_this()] {
                                              if (const auto self = weak.lock()) {
                                                  net::post(self->stream_.get_executor(), [self] { self->flush(); });
                                              }
                                          });
-        stream_.expires_never();
+        stream_.plain().expires_never();
         watch_for_end();
-        if (!target.ok()) {
-            ++shared_.refused;
-            reply_->send(plain_answer(http::status::bad_request, target.error().message));
-        } else if (!shared_.is_own_host(host)) {
-            ++shared_.refused;
-            reply_->send(plain_answer(http::status::misdirected_request,
-                                      "this server is " + shared_.host + ", not " + host.substr(0, 256)));
-        } else if (!shared_.handlers->add(reply_)) {
+        if (refusal_) {
+            return reply_->send(std::move(*refusal_));
+        }
+        const auto& at_once = shared_.options.answer_at_once;
+        if ((!at_once || !at_once(reply_->request(), *reply_)) && !shared_.handlers->add(reply_)) {
             ++shared_.busy;
-            HttpResponse busy = plain_answer(http::status::service_unavailable, "too many requests wait; try again");
-            busy.headers.emplace_back("Retry-After", "1");
-            reply_->send(std::move(busy));
+            reply_->send(busy_answer("too many requests wait"));
         }
     }
 
@@ -456,7 +623,7 @@ private:
             return reply_->is_finished() ? end_reply() : void();
         }
         is_writing_ = true;
-        stream_.expires_after(std::chrono::nanoseconds{HttpServer::kReplyNsMax});
+        stream_.expires_after(HttpServer::kReplyNsMax);
         stream_.async_write_some(net::buffer(output_) + sent_,
                                  [self = shared_from_this()](beast::error_code error, std::size_t size) {
                                      self->is_writing_ = false;
@@ -467,14 +634,19 @@ private:
 
     void end_reply() {
         const bool keeps_alive = reply_->keeps_alive();
+        const bool is_whole = !reply_->is_aborted();
         reply_.reset();
         end_upload();
         beast::error_code ignored;
         stream_.socket().cancel(ignored);  // watch_for_end()
-        if (!keeps_alive) {
+        if (keeps_alive && !is_old_) {
+            return wait_for_request();
+        }
+        if (!is_whole || stream_.tls() == nullptr) {
             return close();
         }
-        wait_for_request();
+        stream_.plain().expires_after(kGoodbyeTimeout);
+        stream_.tls()->async_shutdown([self = shared_from_this()](beast::error_code) { self->close(); });
     }
 
     // Ends a connection whose request can't be read.
@@ -484,31 +656,44 @@ private:
             error == http::error::end_of_stream || error == http::error::partial_message) {
             return drop(error);
         }
+        ++shared_.refused;
         end_with(
             error == http::error::header_limit
                 ? plain_answer(http::status::request_header_fields_too_large,
                                "more than " + std::to_string(HttpServer::kHeaderSizeBytesMax) + " bytes of headers")
             : is_too_large ? plain_answer(http::status::payload_too_large,
                                           "more than " +
-                                              std::to_string(may_upload() ? HttpServer::kUploadSizeBytesMax
-                                                                          : HttpServer::kBodySizeBytesMax) +
+                                              std::to_string(is_upload_ ? HttpServer::kUploadSizeBytesMax
+                                                                        : HttpServer::kBodySizeBytesMax) +
                                               " bytes of body")
                            : plain_answer(http::status::bad_request, "malformed request: " + error.message()));
     }
 
     void refuse_body() {
-        HttpResponse busy =
-            plain_answer(http::status::service_unavailable, "too many bodies are being read; try again");
-        busy.headers.emplace_back("Retry-After", "1");
-        end_with(busy);
+        ++shared_.refused;
+        end_with(busy_answer("too many bodies are being read"));
     }
 
     void end_with(const HttpResponse& answer) {
-        ++shared_.refused;
-        output_ = head_of(answer, 11, false, answer.body.size()) + answer.body;
-        stream_.expires_after(std::chrono::nanoseconds{HttpServer::kReplyNsMax});
+        output_ = head_of(answer, 11, false, answer.body.size());
+        output_ += request_.method == "HEAD" ? "" : answer.body;
+        stream_.expires_after(HttpServer::kReplyNsMax);
         net::async_write(stream_, net::buffer(output_),
-                         [self = shared_from_this()](beast::error_code, std::size_t) { self->close(); });
+                         [self = shared_from_this()](beast::error_code error, std::size_t) {
+                             beast::error_code ignored;
+                             self->stream_.socket().shutdown(net::socket_base::shutdown_send, ignored);
+                             self->stream_.plain().expires_after(kGoodbyeTimeout);
+                             return error ? self->close() : self->discard();
+                         });
+    }
+
+    // Reads what the client still sends: else the end of the connection might overtake the answer.
+    void discard() {
+        buffer_.clear();
+        stream_.plain().async_read_some(buffer_.prepare(kReadSizeBytes),
+                                        [self = shared_from_this()](beast::error_code error, std::size_t) {
+                                            return error ? self->close() : self->discard();
+                                        });
     }
 
     void drop(beast::error_code error) {
@@ -518,12 +703,16 @@ private:
         close();
     }
 
-    Stream stream_;
+    ClientStream stream_;
     net::steady_timer watch_again_{stream_.get_executor()};
     Shared& shared_;
     beast::flat_buffer buffer_{HttpServer::kHeaderSizeBytesMax + kReadSizeBytes};
     std::optional<http::request_parser<http::string_body>> parser_;
     std::optional<Clock::time_point> idle_since_;
+    std::string certificate_name_;
+    HttpRequest request_;  // that is being read
+    HttpRole role_ = HttpRole::kRead;
+    std::optional<HttpResponse> refusal_;  // of this request
     std::shared_ptr<Reply> reply_;
     CountedBody body_{shared_.body_size_bytes};
     std::string output_;
@@ -531,21 +720,26 @@ private:
     bool is_writing_ = false;
     bool is_closed_ = false;
     bool is_upload_ = false;  // counts in Shared::upload_count
+    bool is_old_ = false;     // end_if_old()
 };
 
 class BeastServer final : public HttpServer {
 public:
-    BeastServer(FileDescriptor listening, std::string host, HttpHandler handler, std::string upload_path)
-        : acceptor_{io_, net::generic::stream_protocol{AF_INET, 0}, listening.release()},
+    BeastServer(FileDescriptor listening, HttpServerOptions options, HttpAccess access)
+        : shared_{std::move(options), std::move(access)},
+          acceptor_{io_, protocol_of(listening.get()), listening.release()},
           accept_again_{io_},
-          handlers_{std::make_unique<Handlers>(std::move(handler))} {
-        shared_.host = std::move(host);
-        shared_.upload_path = std::move(upload_path);
+          refresh_{io_},
+          handlers_{std::make_unique<Handlers>(shared_.options.handler)} {
         shared_.handlers = handlers_.get();
+        take_tls();
     }
 
     void start() override {
         accept();
+        if (shared_.access.asks() || shared_.tls != nullptr) {
+            refresh_later();
+        }
         thread_ = std::thread{[this] { io_.run(); }};
     }
 
@@ -555,6 +749,7 @@ public:
             is_stopping_ = true;
             acceptor_.close();
             accept_again_.cancel();
+            refresh_.cancel();
             for (const auto& connection : connections_) {
                 connection->close();
             }
@@ -572,10 +767,45 @@ public:
     }
 
     [[nodiscard]] HttpCounts counts() const override {
-        return {shared_.requests, shared_.refused, shared_.busy, shared_.connections, shared_.dropped};
+        return {shared_.requests, shared_.refused,     shared_.denied, shared_.unknown_tokens,
+                shared_.busy,     shared_.connections, shared_.dropped};
     }
 
 private:
+    static net::generic::stream_protocol protocol_of(int listening_fd) {
+        int family = AF_INET;
+        socklen_t size = sizeof family;
+        (void)::getsockopt(listening_fd, SOL_SOCKET, SO_DOMAIN, &family, &size);
+        return {family, 0};
+    }
+
+    void take_tls() {
+        SSL_CTX* const context = shared_.access.tls().get();
+        if (context != (shared_.tls == nullptr ? nullptr : shared_.tls->native_handle())) {
+            SSL_CTX_up_ref(context);
+            shared_.tls = std::make_shared<net::ssl::context>(context);
+            for (const auto& connection : connections_) {
+                connection->end_if_old();
+            }
+        }
+    }
+
+    void refresh_later() {
+        refresh_.expires_after(std::chrono::nanoseconds{HttpAccess::kRefreshEveryNs});
+        refresh_.async_wait([this](beast::error_code stopped) {
+            if (stopped || is_stopping_) {
+                return;
+            }
+            shared_.access.refresh();
+            take_tls();
+            if (Clock::now() - decayed_at_ >= std::chrono::nanoseconds{HttpServer::kFailedTokensNs}) {
+                decayed_at_ = Clock::now();
+                shared_.failed_tokens.decay();
+            }
+            refresh_later();
+        });
+    }
+
     void accept() {
         acceptor_.async_accept([this](beast::error_code error, net::generic::stream_protocol::socket socket) {
             if (is_stopping_) {
@@ -619,6 +849,8 @@ private:
     net::io_context io_{1};
     net::basic_socket_acceptor<net::generic::stream_protocol> acceptor_;
     net::steady_timer accept_again_;
+    net::steady_timer refresh_;
+    Clock::time_point decayed_at_ = Clock::now();
     std::list<std::shared_ptr<Connection>> connections_;
     bool is_stopping_ = false;
     std::unique_ptr<Handlers> handlers_;
@@ -627,10 +859,11 @@ private:
 
 }  // namespace
 
-std::unique_ptr<HttpServer> HttpServer::make(FileDescriptor listening_fd, std::string host, HttpHandler handler,
-                                             std::string upload_path) {
-    return std::make_unique<BeastServer>(std::move(listening_fd), std::move(host), std::move(handler),
-                                         std::move(upload_path));
+Result<std::unique_ptr<HttpServer>> HttpServer::make(FileDescriptor listening_fd, HttpServerOptions options) {
+    options.log = options.log ? std::move(options.log) : [](const LogEvent&) {};
+    auto access = PERFLEET_TRY(HttpAccess::load(options.access, options.log));
+    return std::unique_ptr<HttpServer>{
+        std::make_unique<BeastServer>(std::move(listening_fd), std::move(options), std::move(access))};
 }
 
 }  // namespace perfleet

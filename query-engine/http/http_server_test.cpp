@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -68,7 +70,9 @@ private:
 
 class HttpServerTest : public testing::Test {
 protected:
-    HttpServerTest() {
+    HttpServerTest() { serve(""); }
+
+    void serve(const std::string& tokens) {
         raise_descriptor_limit();  // for both ends of many connections
         FileDescriptor listening{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
         sockaddr_in place{};
@@ -79,8 +83,22 @@ protected:
         socklen_t size = sizeof place;
         ::getsockname(listening.get(), reinterpret_cast<sockaddr*>(&place), &size);
         port_ = ntohs(place.sin_port);
-        server_ = HttpServer::make(std::move(listening), "127.0.0.1",
-                                   [this](const HttpRequest& request, HttpReply& reply) { answer(request, reply); });
+        auto server = HttpServer::make(
+            std::move(listening),
+            {[this](const HttpRequest& request, HttpReply& reply) { answer(request, reply); },
+             [](std::string_view path) {
+                 return path == "/healthz" ? HttpRole::kNone : path == "/push" ? HttpRole::kPush : HttpRole::kRead;
+             },
+             [this](const HttpRequest& request, HttpReply& reply) {
+                 if (request.path == "/healthz") {
+                     answer(request, reply);
+                 }
+                 return request.path == "/healthz";
+             },
+             "127.0.0.1",
+             {tokens, {}}});
+        EXPECT_TRUE(server.ok());
+        server_ = std::move(*server);
         server_->start();
     }
 
@@ -115,7 +133,7 @@ protected:
         } else if (request.path != "/nothing") {
             reply.send({200,
                         "text/plain",
-                        request.method + " " + request.path + " " + request.body,
+                        request.method + " " + request.path + " " + request.client + request.body,
                         {{"X-Header", std::string{request.header("x-header")}}}});
         }
     }
@@ -207,6 +225,9 @@ TEST_F(HttpServerTest, MalformedLargeAndForeignRequestsAreRefused) {
         {"GET / HTTP/1.1\r\nHost: 127.0.0.1.example\r\n\r\n", "HTTP/1.1 421 "},
         {"GET / HTTP/1.1\r\nHost: 127.1.example:80\r\n\r\n", "HTTP/1.1 421 "},
         {"GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 421 "},
+        {"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", "HTTP/1.1 400 "},
+        {"GET http://perfleet.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 421 "},
+        {"POST / HTTP/1.1\r\nHost: perfleet.example\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 421 "},
     };
     for (const auto& [request, expected] : cases) {
         Client client{port_};
@@ -220,6 +241,9 @@ TEST_F(HttpServerTest, MalformedLargeAndForeignRequestsAreRefused) {
         client.send("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
         EXPECT_EQ(client.read_until("\r\n"), "HTTP/1.1 200 OK\r\n") << host;
     }
+    Client absolute{port_};
+    absolute.send("GET http://127.0.0.1/a HTTP/1.1\r\nHost: perfleet.example\r\n\r\n");
+    absolute.read_until("GET /a ");
 }
 
 TEST_F(HttpServerTest, AClientThatGoesCancelsItsRequest) {
@@ -269,6 +293,96 @@ TEST_F(HttpServerTest, MoreThanCanWaitAreToldSo) {
     for (const auto& client : clients) {
         EXPECT_EQ(client->read_until("\r\n"), "HTTP/1.1 200 OK\r\n");
     }
+}
+
+TEST_F(HttpServerTest, AnswersThatTakeNoTimeDontWaitForHandlers) {
+    std::vector<std::unique_ptr<Client>> clients;
+    for (std::size_t i = 0; i < HttpServer::kHandlersMax; ++i) {
+        clients.push_back(std::make_unique<Client>(port_));
+        clients.back()->send(get("/wait"));
+        wait_for(waiting_count_, static_cast<int>(i) + 1);
+    }
+    Client client{port_};
+    client.send(get("/healthz"));
+    client.read_until("GET /healthz ");
+    release();
+}
+
+TEST_F(HttpServerTest, ClientsThatDontReadGiveWayToOthers) {
+    std::vector<std::unique_ptr<Client>> slow;
+    for (std::size_t i = 0; i < HttpServer::kHandlersMax; ++i) {
+        slow.push_back(std::make_unique<Client>(port_));
+        slow.back()->send(get("/stream", "Connection: close\r\n"));
+        slow.back()->read_until("\r\n\r\n");
+    }
+    Client client{port_};
+    client.send(get("/a"));
+    client.read_until("GET /a ");
+    EXPECT_GT(
+        std::ranges::count_if(slow, [](const auto& each) { return !each->read_to_end().ends_with("\r\n0\r\n\r\n"); }),
+        0)
+        << "it sees that it doesn't have all";
+}
+
+class HttpServerTokensTest : public HttpServerTest {
+protected:
+    HttpServerTokensTest() {
+        std::ofstream{path_} << "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad read reader\n"
+                                "sha256:cb8379ac2098aa165029e3938a51da0bcecfc008fd6795f401178647f96c5b34 push pusher\n";
+        serve(path_);
+    }
+    ~HttpServerTokensTest() override { std::filesystem::remove(path_); }
+
+    std::string head_of(const std::string& path, const std::string& token, const std::string& body = "") {
+        Client client{port_};
+        client.send("POST " + path + " HTTP/1.1\r\nHost: localhost\r\n" +
+                    (token.empty() ? "" : "Authorization: Bearer " + token + "\r\n") +
+                    "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+        std::string head = client.read_until("\r\n\r\n");
+        return head += client.read_until(body);
+    }
+
+    std::string path_ = testing::TempDir() + "http_server_tokens";
+};
+
+TEST_F(HttpServerTokensTest, RolesAreTheTokens) {
+    for (const auto& [path, token, status, more] : std::vector<std::tuple<std::string, std::string, int, std::string>>{
+             {"/a", "abc", 200, "POST /a reader"},
+             {"/push", "def", 200, "POST /push pusher"},
+             {"/healthz", "", 200, ""},
+             {"/a", "", 401, "WWW-Authenticate: Bearer realm=\"perfleet\"\r\n"},
+             {"/push", "", 401, "WWW-Authenticate: Bearer"},
+             {"/a", "nonsense", 401, "error=\"invalid_token\""},
+             {"/healthz", "nonsense", 401, "error=\"invalid_token\""},
+             {"/a?access_token=abc", "", 401, ""},
+             {"/a", "def", 403, "error=\"insufficient_scope\""},
+             {"/push", "abc", 403, "error=\"insufficient_scope\""},
+             {"/%70ush", "abc", 403, ""}}) {
+        for (const std::string body : {"", "body"}) {
+            const std::string head = head_of(path, token, body);
+            EXPECT_EQ(head.find("HTTP/1.1 " + std::to_string(status)), 0U) << path << " " << token << ": " << head;
+            EXPECT_TRUE(body.empty() || head.find(more) != std::string::npos) << path << " " << token << ": " << head;
+        }
+    }
+    EXPECT_EQ(server_->counts().denied, 16U);
+    EXPECT_EQ(server_->counts().unknown_tokens, 4U);
+}
+
+TEST_F(HttpServerTokensTest, TheBodyOfADeniedRequestIsNotWaitedFor) {
+    Client client{port_};
+    client.send("POST /push HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000000\r\n\r\n");
+    EXPECT_EQ(client.read_until("\r\n").find("HTTP/1.1 401 "), 0U);
+}
+
+TEST_F(HttpServerTokensTest, GuessesAreLimitedAndKnownTokensAreNot) {
+    int limited_count = 0;
+    for (std::uint32_t i = 0; i < 3 * HttpServer::kFailedTokensMax; ++i) {
+        const std::string head = head_of("/a", "guess-" + std::to_string(i));
+        limited_count += head.find("HTTP/1.1 429 ") == 0 ? 1 : 0;
+        EXPECT_TRUE(head.find("HTTP/1.1 429 ") == 0 || head.find("HTTP/1.1 401 ") == 0) << head;
+    }
+    EXPECT_GT(limited_count, 0);
+    EXPECT_EQ(head_of("/a", "abc").find("HTTP/1.1 200 "), 0U);
 }
 
 TEST_F(HttpServerTest, AFloodOfIdleConnectionsKeepsNobodyOut) {

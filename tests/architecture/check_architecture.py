@@ -100,6 +100,7 @@ LIBRARIES = [
     Library("libiberty", r"libiberty/", ("query-engine/symbol/",)),
     Library("Boost.Math", r"boost/math/", ("query-engine/statistic/number/distribution.cpp",)),
     Library("Boost.Beast", r"boost/(asio|beast)/", ("query-engine/http/http_server.cpp",)),
+    Library("OpenSSL", r"openssl/", ("query-engine/http/tls.cpp",)),
     Library("RE2", r"re2/", ("storage/select/matcher.cpp",)),
     Library("Cap'n Proto", r"(capnp|kj)/|.*\.capnp\.h$", ("gateway/admission/", "gateway/ingest/reply.cpp", "query-engine/wire/", "tests/"),
             in_unit_tests=True),

@@ -82,13 +82,17 @@ class Gateway:
             raise SystemExit(f"{words}: {done.returncode}: {done.stderr.decode()}")
         return done.stdout
 
-    def start(self):
+    def start(self, *options, http="127.0.0.1:*", log=None):
         self.process = subprocess.Popen(
             [os.path.join(self.bin, "perfleet-gateway"), "--data", self.data, "--listen", "tcp://127.0.0.1:*",
-             "--query", "tcp://127.0.0.1:*", "--http", "127.0.0.1:*", "--http-import"], stdout=subprocess.PIPE, text=True)
+             "--query", "tcp://127.0.0.1:*", "--http", http, "--http-import", *options], stdout=subprocess.PIPE, stderr=log, text=True)
         ready = self.process.stdout.readline()
         self.query = re.search(r" query=(\S+)", ready).group(1)
         self.http = "http://" + re.search(r" http=(\S+)", ready).group(1)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
 
     def ask(self, command, **options):
         """The answer of the command line by the same gateway."""
@@ -338,8 +342,7 @@ def main():
             check_import(gateway)
             check_restart(gateway)
         finally:
-            gateway.process.terminate()
-            gateway.process.wait()
+            gateway.stop()
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 

@@ -1,12 +1,14 @@
 // What HTTP's clients send: the first byte chooses targets and lists of headers, gzip, messages of Pyroscope's API in
-// both encodings, or label selectors. A message that is read is the same after it is written and read again, and is
-// answered from a store with two imported profiles, whatever its numbers are.
+// both encodings, or label selectors; and files of tokens. A message that is read is the same
+// after it is written and read again, and is answered from a store with two imported profiles, whatever its numbers
+// are.
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
 
 #include "query-engine/http/gzip.h"
+#include "query-engine/http/http_access.h"
 #include "query-engine/http/http_message.h"
 #include "query-engine/http/pyroscope/messages.h"
 #include "query-engine/http/pyroscope/pyroscope_api.h"
@@ -129,6 +131,11 @@ void take_gzip(std::string_view bytes) {
     PERFLEET_ASSERT(again.ok() && *again == bytes);
 }
 
+void take_tokens(std::string_view text) {
+    const auto tokens = HttpTokens::parse(text, "fuzzed");
+    PERFLEET_ASSERT(!tokens.ok() || tokens->find(text) == nullptr || !text.empty());
+}
+
 void take_matchers(std::string_view text) {
     const auto matchers = parse_matchers(text);
     if (!matchers.ok()) {
@@ -184,6 +191,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         case 't': take_target(input.rest_text()); break;
         case 'g': take_gzip(input.rest_text()); break;
         case 'm': take_matchers(input.rest_text()); break;
+        case 'k': take_tokens(input.rest_text()); break;
         case 'r': take_render(input.rest_text()); break;
         case 'j':
         case 'p': {

@@ -30,7 +30,23 @@ Result<OptionValues> export_values(const HttpRequest& request, const ExportForma
     return option_values(request, options, kOwn);
 }
 
+bool is_probe(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
+
 }  // namespace
+
+HttpRole HttpApi::role_of(std::string_view path) const {
+    return is_probe(path)                                   ? HttpRole::kNone
+           : path == kImportPath && options_.backend.import ? HttpRole::kPush
+                                                            : HttpRole::kRead;
+}
+
+bool HttpApi::answer_at_once(const HttpRequest& request, HttpReply& reply) const {
+    if (!is_probe(request.path) && request.path != "/metrics") {
+        return false;
+    }
+    answer(request, reply);
+    return true;
+}
 
 void HttpApi::answer(const HttpRequest& request, HttpReply& reply) const {
     const std::string& path = request.path;
@@ -40,9 +56,8 @@ void HttpApi::answer(const HttpRequest& request, HttpReply& reply) const {
     if (path == kImportPath && options_.backend.import) {
         return answer_import(request, reply);
     }
-    const bool is_known = path == "/healthz" || path == "/readyz" || path == "/metrics" || path == kExport ||
-                          path == kPprof || path.starts_with(kQuery) || path == "/pyroscope/render" ||
-                          path == "/pyroscope/render-diff";
+    const bool is_known = is_probe(path) || path == "/metrics" || path == kExport || path == kPprof ||
+                          path.starts_with(kQuery) || path == "/pyroscope/render" || path == "/pyroscope/render-diff";
     if (!is_known) {
         return reply.send(text_answer(404, "there is nothing at " + path.substr(0, 256)));
     }

@@ -15,6 +15,7 @@
 #include <functional>
 #include <string>
 
+#include "query-engine/http/http_access.h"
 #include "query-engine/http/http_service.h"
 
 namespace perfleet {
@@ -32,6 +33,10 @@ public:
     explicit HttpApi(HttpApiOptions options) : options_{std::move(options)} {}
 
     void answer(const HttpRequest& request, HttpReply& reply) const;
+    // What takes no time; false: answer() does it.
+    [[nodiscard]] bool answer_at_once(const HttpRequest& request, HttpReply& reply) const;
+    // What a request to this path needs.
+    [[nodiscard]] HttpRole role_of(std::string_view path) const;
 
 private:
     void answer_query(const HttpRequest& request, HttpReply& reply) const;

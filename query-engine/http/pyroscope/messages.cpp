@@ -26,9 +26,9 @@ const MessageType kLocation{{field(1, "name", Type::kString)}};
 const MessageType kStackTraceSelector{{list(1, "call_site", kLocation)}};
 const MessageType kPoint{{field(1, "value", Type::kDouble), field(2, "timestamp", Type::kInt64)}};
 const MessageType kTimeSeries{{list(1, "labels", kLabelPair), list(2, "points", kPoint)}};
-const MessageType kProfileType{{field(1, "ID", Type::kString), field(2, "name", Type::kString),
-                                field(4, "sample_type", Type::kString), field(5, "sample_unit", Type::kString),
-                                field(6, "period_type", Type::kString), field(7, "period_unit", Type::kString)}};
+const MessageType kProfileTypeMessage{{field(1, "ID", Type::kString), field(2, "name", Type::kString),
+                                       field(4, "sample_type", Type::kString), field(5, "sample_unit", Type::kString),
+                                       field(6, "period_type", Type::kString), field(7, "period_unit", Type::kString)}};
 
 // google/v1/profile.proto
 const MessageType kValueType{{field(1, "type", Type::kInt64), field(2, "unit", Type::kInt64)}};
@@ -57,7 +57,7 @@ const MessageType kProfile{
 
 // querier/v1
 const MessageType kTimes{{field(1, "start", Type::kInt64), field(2, "end", Type::kInt64)}};
-const MessageType kProfileTypes{{list(1, "profile_types", kProfileType)}};
+const MessageType kProfileTypes{{list(1, "profile_types", kProfileTypeMessage)}};
 const MessageType kLabelNamesRequest{
     {list(1, "matchers", Type::kString), field(2, "start", Type::kInt64), field(3, "end", Type::kInt64)}};
 const MessageType kLabelValuesRequest{{field(1, "name", Type::kString), list(2, "matchers", Type::kString),
