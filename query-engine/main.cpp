@@ -141,8 +141,9 @@ public:
         if (options.takes_profiles) {
             backend.import = [data, log](const PostedProfile& profile) { return import_posted(data, profile, log); };
         }
-        api_ = std::make_unique<HttpApi>(
-            HttpApiOptions{std::move(backend), options.service_key, [this] { return http_metrics(*server_); }});
+        api_ = std::make_unique<HttpApi>(HttpApiOptions{std::move(backend), options.service_key,
+                                                        [this] { return http_metrics(*server_); },
+                                                        options.debuginfod_upstream});
         auto listening = PERFLEET_TRY(listen_at(address));
         socket_path_ = address.path;
         address_ = bound_address(address, listening.get());
@@ -198,6 +199,10 @@ int serve(const Arguments& arguments, const QueryServer::CountsLogSink& log_coun
     }
     HttpBackend backend{run, [](const Answer& answer) { return format_report(answer, ReportFormat::kJson); },
                         export_formats()};
+    backend.debug_file = [&](std::string_view build_id, const DebugFileSink& take) -> Result<Done> {
+        PERFLEET_TRY((*store)->refresh());
+        return service.debug_file(build_id, take);
+    };
     HttpService http;
     if (const Result<Done> started = arguments.http.address.empty()
                                          ? Result<Done>{Done{}}

@@ -1,5 +1,7 @@
 #include "daemon/listen/http_option.h"
 
+#include <algorithm>
+
 namespace perfleet {
 namespace {
 
@@ -11,6 +13,16 @@ Result<ListenAddress> parsed(const std::string& text) {
     return socket ? std::move(*socket) : parse_listen_address(kOption, text, kExamplePort);
 }
 
+Result<Done> check_upstream(const std::string& url) {
+    const bool is_url = url.starts_with("https://") || url.starts_with("http://");
+    if (!is_url || url.ends_with('/') || std::ranges::any_of(url, [](char c) { return c <= ' ' || c > '~'; })) {
+        return Error{ErrorCode::kUsage, "--http-debuginfod-upstream " + url +
+                                            ": give a URL without / at its end, such as "
+                                            "https://debuginfod.debian.net"};
+    }
+    return Done{};
+}
+
 }  // namespace
 
 std::vector<std::string> HttpOptions::arguments() const {
@@ -18,7 +30,8 @@ std::vector<std::string> HttpOptions::arguments() const {
     for (const auto& [name, value] : {std::pair{"--http-tokens", &tokens},
                                       {"--http-certificate", &certificate},
                                       {"--http-key", &key},
-                                      {"--http-client-ca", &client_ca}}) {
+                                      {"--http-client-ca", &client_ca},
+                                      {"--http-debuginfod-upstream", &debuginfod_upstream}}) {
         if (!value->empty()) {
             words.insert(words.end(), {name, *value});
         }
@@ -79,7 +92,10 @@ std::vector<OptionRow> http_rows(HttpOptions& options) {
         {"--http-client-ca FILE", options.client_ca,
          "Certificates (PEM) of the authorities whose client certificates may read and push; the common name is the "
          "client's name",
-         is_not_empty, needs("--http-certificate")}};
+         is_not_empty, needs("--http-certificate")},
+        {"--http-debuginfod-upstream URL", options.debuginfod_upstream,
+         "Where debuginfod's clients are sent for what the store doesn't have, such as executables and sources",
+         is_not_empty, needs(kOption), passes(check_upstream)}};
 }
 
 }  // namespace perfleet

@@ -18,6 +18,7 @@ struct HttpOptions {
     std::string certificate;
     std::string key;
     std::string client_ca;
+    std::string debuginfod_upstream;  // a URL
 
     // Those beside --http, for a process that gets the same.
     [[nodiscard]] std::vector<std::string> arguments() const;

@@ -21,6 +21,9 @@ struct PostedProfile {
     std::vector<std::pair<std::string, std::string>> labels;
 };
 
+// Takes a build's debug file.
+using DebugFileSink = std::function<Result<Done>(std::string file)>;
+
 // What the program passes.
 struct HttpBackend {
     QueryHandler query;
@@ -28,6 +31,8 @@ struct HttpBackend {
     std::span<const ExportFormat> formats;
     // Stores a profile; when it returns, all of it is acknowledged. Its answer is JSON. Empty: none is taken.
     std::function<Result<std::string>(const PostedProfile&)> import{};
+    // QueryService::debug_file(). Empty: no symbols are served.
+    std::function<Result<Done>(std::string_view build_id, const DebugFileSink&)> debug_file{};
 };
 
 [[nodiscard]] int http_status_of(ErrorCode code);

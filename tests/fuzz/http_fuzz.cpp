@@ -1,12 +1,14 @@
 // What HTTP's clients send: the first byte chooses targets and lists of headers, gzip, messages of Pyroscope's API in
-// both encodings, or label selectors; and files of tokens. A message that is read is the same
+// both encodings, paths of debuginfod, or label selectors; and files of tokens. A message that is read is the same
 // after it is written and read again, and is answered from a store with two imported profiles, whatever its numbers
 // are.
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
+#include "query-engine/http/api/debuginfod.h"
 #include "query-engine/http/gzip.h"
 #include "query-engine/http/http_access.h"
 #include "query-engine/http/http_message.h"
@@ -14,6 +16,7 @@
 #include "query-engine/http/pyroscope/pyroscope_api.h"
 #include "query-engine/service/query_service.h"
 #include "schemas/vocabulary/assert.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "storage/select/matcher.h"
 #include "storage/store/memory_store.h"
 #include "target-collector/intake/pprof/pprof_import.h"
@@ -83,6 +86,11 @@ public:
         import_profile(*store_, profile_bytes("inuse_space", "bytes", 9'000'000'000'000'000'000), "b", "");
         backend_.query = [this](Query query, QueryReply& reply) { return service_.run(std::move(query), reply); };
         backend_.json_report = [](const Answer&) { return std::string{}; };
+        backend_.debug_file = [](std::string_view build_id, const DebugFileSink& take) -> Result<Done> {
+            PERFLEET_ASSERT(!build_id.empty() && build_id.size() <= limits::kBuildIdSizeBytesMax);
+            return build_id.size() % 2 == 0 ? take("no ELF file")
+                                            : Result<Done>{Error{ErrorCode::kNotFound, "unknown"}};
+        };
     }
     [[nodiscard]] const HttpBackend& backend() const { return backend_; }
 
@@ -129,6 +137,21 @@ void take_gzip(std::string_view bytes) {
     PERFLEET_ASSERT(!unpacked.ok() || unpacked->size() <= kUnpackedSizeBytesMax);
     const auto again = gunzip(GzipBody{}.add(bytes, true), bytes.size());
     PERFLEET_ASSERT(again.ok() && *again == bytes);
+}
+
+void take_debuginfod(std::string_view text) {
+    HttpRequest request;
+    if (!read_target(std::string{kDebuginfodPath}.append(text), request).ok() ||
+        !request.path.starts_with(kDebuginfodPath)) {
+        return;
+    }
+    KeptReply reply;
+    answer_debuginfod(service().backend(), text.size() % 2 == 0 ? "" : "http://upstream", request, reply);
+    const HttpResponse& answer = reply.answer();
+    PERFLEET_ASSERT(answer.status == 200 || answer.status == 302 || answer.status == 400 || answer.status == 404);
+    for (const auto& [name, value] : answer.headers) {
+        PERFLEET_ASSERT(std::ranges::none_of(value, [](char c) { return c < ' ' || c > '~'; }));
+    }
 }
 
 void take_tokens(std::string_view text) {
@@ -191,6 +214,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         case 't': take_target(input.rest_text()); break;
         case 'g': take_gzip(input.rest_text()); break;
         case 'm': take_matchers(input.rest_text()); break;
+        case 'd': take_debuginfod(input.rest_text()); break;
         case 'k': take_tokens(input.rest_text()); break;
         case 'r': take_render(input.rest_text()); break;
         case 'j':

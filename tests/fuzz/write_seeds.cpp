@@ -294,7 +294,8 @@ void write_http(SeedFolder& seeds) {
     }
     seeds.write("http", std::string("pa\x08\x98\xc8\x95\xff\xbc\x31\x10\xd0\xdf\x95\xff\xbc\x31", 16));
     seeds.write("http", std::string("g\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0", 21));
-    for (const char* text : {"thttp://a:80/b?c", "k# a\nsha256:0011 read a\n"}) {
+    for (const char* text : {"dabcd/section/.debug_line", "d0102030405/source/usr/src/a%20b.c", "d/../ABCD/debuginfo",
+                             "thttp://a:80/b?c", "k# a\nsha256:0011 read a\n"}) {
         seeds.write("http", text);
     }
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "query-engine/http/api/debuginfod.h"
 #include "query-engine/http/pyroscope/pyroscope_api.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/command.h"
@@ -57,7 +58,8 @@ void HttpApi::answer(const HttpRequest& request, HttpReply& reply) const {
         return answer_import(request, reply);
     }
     const bool is_known = is_probe(path) || path == "/metrics" || path == kExport || path == kPprof ||
-                          path.starts_with(kQuery) || path == "/pyroscope/render" || path == "/pyroscope/render-diff";
+                          path.starts_with(kQuery) || path.starts_with(kDebuginfodPath) ||
+                          path == "/pyroscope/render" || path == "/pyroscope/render-diff";
     if (!is_known) {
         return reply.send(text_answer(404, "there is nothing at " + path.substr(0, 256)));
     }
@@ -72,6 +74,8 @@ void HttpApi::answer(const HttpRequest& request, HttpReply& reply) const {
         answer_export(request, reply);
     } else if (path == kPprof) {
         answer_pprof(request, reply);
+    } else if (path.starts_with(kDebuginfodPath)) {
+        answer_debuginfod(options_.backend, options_.debuginfod_upstream, request, reply);
     } else if (path == "/metrics") {
         send(request, reply, {200, "text/plain; version=0.0.4; charset=utf-8", options_.metrics()});
     } else if (path.starts_with("/pyroscope/")) {

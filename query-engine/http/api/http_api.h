@@ -8,6 +8,7 @@
 //   POST /api/v1/import?target=NAME&label=K=V   a profile of pprof, stored as `perfleet import` does
 //   POST /querier.v1.QuerierService/…     Pyroscope's querier, for Grafana (pyroscope/)
 //   GET /pyroscope/render, render-diff    the same in its older form
+//   GET /buildid/…                        symbols, by debuginfod's protocol (debuginfod.h)
 //
 // HEAD as GET, without the body. Errors of /api: a status and {"error":"…"}. Threads: any.
 #pragma once
@@ -26,6 +27,7 @@ struct HttpApiOptions {
     HttpBackend backend;
     std::string service_key = "comm";        // whose rows are a service (pyroscope/selector.h)
     std::function<std::string()> metrics{};  // Prometheus' text
+    std::string debuginfod_upstream{};       // URL of a server that has other symbols; empty: none
 };
 
 class HttpApi {
