@@ -62,20 +62,6 @@ std::string_view raw_section(const ElfFile& file, const ElfSection& section) {
                : bytes.substr(section.file_offset, section.size_bytes);
 }
 
-// Whether numbers of sections mean the same in both files.
-bool has_same_numbers(const ElfFile& file, const ElfFile& other) {
-    const auto& a = file.sections();
-    const auto& b = other.sections();
-    for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-        const bool is_loaded =
-            (i < a.size() && (a[i].flags & SHF_ALLOC) != 0) || (i < b.size() && (b[i].flags & SHF_ALLOC) != 0);
-        if (is_loaded && (i >= a.size() || i >= b.size() || a[i].name != b[i].name || a[i].address != b[i].address)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 constexpr std::size_t kPartsMax = 3;
 constexpr std::size_t kDebugFileSizeBytesMax = kPartsMax * limits::kSymbolsSizeBytesMax;
 
@@ -92,8 +78,7 @@ bool is_loaded_content(const ElfSection& section) {
     return (section.flags & SHF_ALLOC) != 0 && section.type != SHT_NOTE && section.type != SHT_NOBITS;
 }
 
-// What other parts have of the sections that `base` lacks. Parts of one file have the same sections, and a program and
-// its debug file the same loaded ones.
+// What other parts have of the sections that `base` lacks. Parts of one file have the same sections.
 std::vector<Filling> fillings_of(const Parts& parts, const ElfFile& base) {
     std::vector<Filling> fillings;
     std::vector<bool> is_filled(base.sections().size());
@@ -103,7 +88,7 @@ std::vector<Filling> fillings_of(const Parts& parts, const ElfFile& base) {
         }
     }
     for (const auto& part : parts) {
-        if (part.get() == &base || !has_same_numbers(base, *part)) {
+        if (part.get() == &base) {
             continue;
         }
         for (std::size_t i = 1; i < std::min(is_filled.size(), part->sections().size()); ++i) {
