@@ -445,6 +445,9 @@ private:
     }
 
     void take_head() {
+        if (is_closed_) {
+            return;
+        }
         const auto& head = parser_->get();
         request_ = {};
         request_.method = std::string{head.method_string()};
