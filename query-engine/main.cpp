@@ -80,8 +80,8 @@ std::string http_metrics(const HttpServer& server) {
                  counts.unknown_tokens);
     page.counter("perfleet_http_busy_total", "Requests answered 503, as too many waited.", counts.busy);
     page.counter("perfleet_http_connections_total", "Connections accepted.", counts.connections);
-    page.counter("perfleet_http_connections_dropped_total", "Connections closed: too slow, or for another one.",
-                 counts.dropped);
+    page.counter("perfleet_http_connections_dropped_total",
+                 "Connections closed: too slow, without TLS, or for another one.", counts.dropped);
     add_process_metrics(page);
     return metrics_text(page);
 }

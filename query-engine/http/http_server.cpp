@@ -386,7 +386,7 @@ public:
         stream_.tls()->async_handshake(
             net::ssl::stream_base::server, [self = shared_from_this()](beast::error_code error) {
                 if (error) {
-                    ++self->shared_.dropped;
+                    self->shared_.dropped += self->is_closed_ ? 0 : 1;
                     return self->close();
                 }
                 self->certificate_name_ = client_name_of(self->stream_.tls()->native_handle());

@@ -34,7 +34,7 @@ struct HttpCounts {
     std::uint64_t unknown_tokens = 0;
     std::uint64_t busy = 0;         // answered 503: too many wait
     std::uint64_t connections = 0;  // that were accepted
-    std::uint64_t dropped = 0;      // connections that were closed for another one, or for being slow
+    std::uint64_t dropped = 0;      // connections that were closed for another one, for being slow, or without TLS
 };
 
 struct HttpServerOptions {
