@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto parts = open_kept_symbols(bytes, "fuzzed"); parts.ok()) {
         const auto debug_file = debug_file_of(bytes, parts->file->build_id(), "fuzzed");
         const auto section = debug_file.ok() ? section_of(*debug_file, ".symtab", "fuzzed") : Result<std::string>{""};
-        PERFLEET_ASSERT(!debug_file.ok() || debug_file->size() >= section->size());
+        PERFLEET_ASSERT(!debug_file.ok() || !section.ok() || debug_file->size() >= section->size());
     }
     auto kept = open_kept_symbols(bytes, "fuzzed");
     auto file = kept.ok() ? Result<std::unique_ptr<ElfFile>>{std::move(kept->file)}
