@@ -393,7 +393,8 @@ TEST_F(KernelUnwinderTest, ALeafWithoutARuleHasItsCallerAtTheTopOfTheStack) {
     // Copies have no code, by which a return address is known.
     EXPECT_LE(sink.count_of(kFirst, CountName::kStacksNoTable) + sink.count_of(kFirst, CountName::kStacksBadAddress),
               sink.count_of(kFirst, CountName::kStacksCopied));
-    EXPECT_LT(sink.count_of(kFirst, CountName::kStacksCopied) * 4, sink.of(Kind::kSample).size());
+    // At the start tables are missing; on a busy machine that is much of the second.
+    EXPECT_LT(sink.count_of(kFirst, CountName::kStacksCopied) * 2, sink.of(Kind::kSample).size());
 }
 
 std::array<std::uint64_t, 8'192> lower_stack;
@@ -412,7 +413,8 @@ TEST_F(KernelUnwinderTest, FramePointersLeadToAnotherStack) {
     // Copies hold one of the stacks.
     EXPECT_LE(sink.count_of(kFirst, CountName::kStacksNoTable) + sink.count_of(kFirst, CountName::kStacksBadAddress),
               sink.count_of(kFirst, CountName::kStacksCopied));
-    EXPECT_LT(sink.count_of(kFirst, CountName::kStacksCopied) * 4, sink.of(Kind::kSample).size());
+    // At the start tables are missing; on a busy machine that is much of the second.
+    EXPECT_LT(sink.count_of(kFirst, CountName::kStacksCopied) * 2, sink.of(Kind::kSample).size());
 }
 
 TEST_F(KernelUnwinderTest, FramePointersLeadToCodeThatWasJustMade) {
