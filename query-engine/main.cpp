@@ -20,11 +20,13 @@
 #include "exporters/format/export_format.h"
 #include "exporters/report/report.h"
 #include "query-engine/http/api/http_api.h"
-#include "query-engine/http/gzip.h"
 #include "query-engine/http/http_server.h"
+#include "query-engine/http/push/push_api.h"
 #include "query-engine/limits/query_limits.h"
 #include "query-engine/service/query_service.h"
+#include "query-engine/statistic/session/pushed_parts.h"
 #include "query-engine/wire/query_server.h"
+#include "schemas/gzip/gzip.h"
 #include "schemas/host/descriptor_limit.h"
 #include "schemas/host/endpoint.h"
 #include "schemas/host/host_clock.h"
@@ -34,6 +36,9 @@
 #include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 #include "target-collector/intake/pprof/pprof_import.h"
+#include "target-collector/intake/push/otlp_profiles.h"
+#include "target-collector/intake/push/pushed_sessions.h"
+#include "target-collector/intake/push/pyroscope_profiles.h"
 #include "target-collector/upload/gateway_destination.h"
 
 namespace {
@@ -133,13 +138,78 @@ Result<std::string> import_posted(const std::string& data, const PostedProfile& 
     return format_report(answer, ReportFormat::kJson);
 }
 
+// Stores what agents push, in sessions that go on between requests.
+class PushReceiver {
+public:
+    // Errors: those of LocalSocket::in().
+    static Result<std::unique_ptr<PushReceiver>> make(const std::string& data, StoreReader& store, const LogSink& log) {
+        auto socket = PERFLEET_TRY(LocalSocket::in(data, kGatewaySocketName));
+        return std::unique_ptr<PushReceiver>{new PushReceiver{std::move(socket), store, log}};
+    }
+
+    Result<PushAnswer> take(PushedBody body) {
+        std::string how;
+        for (const auto& [name, value] : body.parameters) {
+            how += name + '=' + value + '&';
+        }
+        const PushHash hash = hash_of_push(body.client, std::to_string(static_cast<int>(body.format)) + how, body.body);
+        const auto read = read_body(std::move(body));
+        if (!read.ok()) {
+            return Error{read.error()};
+        }
+        const auto outcome = PERFLEET_TRY(sessions_.store(read->first, hash, read->second));
+        return PushAnswer{outcome.rejected_count, outcome.rejected_why};
+    }
+
+private:
+    PushReceiver(LocalSocket socket, StoreReader& store, const LogSink& log)
+        : socket_{std::move(socket)},
+          destination_{{{socket_.endpoint()}, "the gateway", {}}, log, kAnswerTimeoutNs},
+          sessions_{destination_, [&store](UtcNs since) { return stored_parts(store, since); }, utc_now, log} {}
+
+    static Result<PushedSessions::Hashes> stored_parts(StoreReader& store, UtcNs since) {
+        PERFLEET_TRY(store.refresh());
+        PushedSessions::Hashes hashes;
+        for (const auto& [hash, time] : PERFLEET_TRY(pushed_parts(store, since))) {
+            hashes.emplace(PushHash{hash.first, hash.second}, time);
+        }
+        return hashes;
+    }
+
+    // The client's name, and what it pushed.
+    static Result<std::pair<std::string, PushedRequest>> read_body(PushedBody body) {
+        const UtcNs now = utc_now();
+        std::string client = std::move(body.client);
+        switch (body.format) {
+            case PushFormat::kOtlp:
+                return std::pair{client, PERFLEET_TRY(read_otlp(std::move(body.body), client, now))};
+            case PushFormat::kPyroscopePush:
+                return std::pair{client, PERFLEET_TRY(read_pyroscope_push(std::move(body.body), client, now))};
+            case PushFormat::kPyroscopeIngest: break;
+        }
+        auto ingested = PERFLEET_TRY(ingested_profile(body.parameters, std::move(body.body)));
+        return std::pair{client, PERFLEET_TRY(read_pyroscope_ingest(std::move(ingested), client, now))};
+    }
+
+    static constexpr std::uint64_t kAnswerTimeoutNs = 20'000'000'000;  // agents give up after 30 s
+
+    LocalSocket socket_;
+    GatewayDestination destination_;
+    PushedSessions sessions_;
+};
+
 // HTTP beside ZeroMQ: the same queries, until it is destroyed.
 class HttpService {
 public:
-    Result<Done> start(const HttpOptions& options, const std::string& data, HttpBackend backend, const LogSink& log) {
+    Result<Done> start(const HttpOptions& options, const std::string& data, StoreReader& store, HttpBackend backend,
+                       const LogSink& log) {
         const ListenAddress address = PERFLEET_TRY(parse_http_address(options));
         if (options.takes_profiles) {
             backend.import = [data, log](const PostedProfile& profile) { return import_posted(data, profile, log); };
+            if (is_folder(data)) {
+                pushes_ = PERFLEET_TRY(PushReceiver::make(data, store, log));
+                backend.push = [this](PushedBody body) { return pushes_->take(std::move(body)); };
+            }
         }
         api_ = std::make_unique<HttpApi>(HttpApiOptions{std::move(backend), options.service_key,
                                                         [this] { return http_metrics(*server_); },
@@ -172,6 +242,7 @@ public:
 private:
     std::string address_;
     std::string socket_path_;  // empty: none
+    std::unique_ptr<PushReceiver> pushes_;
     std::unique_ptr<HttpApi> api_;
     std::unique_ptr<HttpServer> server_;
 };
@@ -206,7 +277,7 @@ int serve(const Arguments& arguments, const QueryServer::CountsLogSink& log_coun
     HttpService http;
     if (const Result<Done> started = arguments.http.address.empty()
                                          ? Result<Done>{Done{}}
-                                         : http.start(arguments.http, data, std::move(backend),
+                                         : http.start(arguments.http, data, **store, std::move(backend),
                                                       [&log](const LogEvent& event) { log.write(event); });
         !started.ok()) {
         return fail(log, started.error());

@@ -77,8 +77,9 @@ std::vector<OptionRow> http_rows(HttpOptions& options) {
          "the rows, or target or another label of the session",
          is_not_empty, shows_default},
         {"--http-import", options.takes_profiles,
-         "Store profiles of pprof that are posted to /api/v1/import, for any target: from clients whose token has the "
-         "role push, or, without --http-tokens, from all that reach it"},
+         "Store profiles that are posted (/api/v1/import) or pushed by agents (OTLP, Pyroscope's), for any target: "
+         "from "
+         "clients whose token has the role push, or, without --http-tokens, from all that reach it"},
         {"--http-tokens FILE", options.tokens,
          "Clients of HTTP: a line `sha256:HASH ROLE[,ROLE] NAME` for each bearer token (perfleet keygen "
          "--token), "

@@ -19,7 +19,6 @@ constexpr std::size_t kRecordedAttrSizeBytesMax = 128;  // perf 6.1 refuses larg
 
 // Ids of generated formats: above those of the running kernel's tracepoints, within the 16 bits of common_type.
 constexpr std::uint64_t kKernelLogIdFirst = 60'000;
-constexpr std::uint64_t kConfigDummy = 9;  // PERF_COUNT_SW_DUMMY: an event that never counts by itself
 
 // Bits of perf_event_attr's flags.
 constexpr std::uint64_t kExcludeUser = 1U << 4;
@@ -272,7 +271,7 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
     } else {
         event.name = "event-" + std::to_string(series.event.value);
         event.type = perf::kTypeSoftware;
-        event.config = kConfigDummy;
+        event.config = perf::kConfigDummy;
     }
     event.clock_id = session.linux_clockid >= 0 ? session.linux_clockid : 1;
     event.is_tracepoint = event.type == perf::kTypeTracepoint;
@@ -285,7 +284,7 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
             // perf refuses a whole file because of one tracepoint without a format.
             warnings.push_back(event.name + ": its format isn't stored; exported without its fields");
             event.type = perf::kTypeSoftware;
-            event.config = kConfigDummy;
+            event.config = perf::kConfigDummy;
             event.format.clear();
         }
     }

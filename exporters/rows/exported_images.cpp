@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "schemas/session/named_function.h"
 #include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
@@ -36,7 +37,11 @@ ExportedImage ExportedImages::add(const ImageDefinition& definition) {
     const auto [entry, is_new] = numbers_.try_emplace(std::move(key), static_cast<ExportedImage>(images_.size()));
     if (is_new) {
         const bool is_hash = (definition.flags & image_flags::kContentHash) != 0;
-        images_.push_back({definition, is_hash ? std::string{} : definition.build_id, place_of(definition)});
+        ImageDefinition shown = definition;
+        if ((definition.flags & image_flags::kAnonymous) != 0 && definition.address == 0) {
+            shown.name = NamedFunction::in(definition.name).function;
+        }
+        images_.push_back({std::move(shown), is_hash ? std::string{} : definition.build_id, place_of(definition)});
     }
     return entry->second;
 }

@@ -50,7 +50,8 @@ bool take_task_row(TaskState& tasks, const ExportedImages& images, const EpochIm
         case TaskOp::kSwitchIn:
         case TaskOp::kLost:
         case TaskOp::kThrottle:
-        case TaskOp::kUnthrottle: break;
+        case TaskOp::kUnthrottle:
+        case TaskOp::kPushed: break;
     }
     return false;
 }

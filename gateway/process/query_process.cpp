@@ -144,7 +144,8 @@ Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, 
     }
     if (pid == 0) {
         // Only async-signal-safe calls: other threads may hold locks.
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        // At once: what it still passed on, of pushed profiles, the next gateway's query process couldn't know.
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, nullptr);

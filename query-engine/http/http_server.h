@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "query-engine/http/http_access.h"
 #include "query-engine/http/http_message.h"

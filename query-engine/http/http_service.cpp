@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "query-engine/http/gzip.h"
 #include "query-engine/statistic/answer/answer_size.h"
+#include "schemas/gzip/gzip.h"
 #include "schemas/host/file_descriptor.h"
 
 namespace perfleet {

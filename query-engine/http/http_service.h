@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -24,6 +25,21 @@ struct PostedProfile {
 // Takes a build's debug file.
 using DebugFileSink = std::function<Result<Done>(std::string file)>;
 
+enum class PushFormat : std::uint8_t { kOtlp, kPyroscopePush, kPyroscopeIngest };
+
+// What an agent pushes. All of it is untrusted.
+struct PushedBody {
+    PushFormat format{};
+    std::string client;                                           // who is known to send it; may be empty
+    std::vector<std::pair<std::string, std::string>> parameters;  // kPyroscopeIngest: those of the request
+    std::string body;                                             // protobuf, or as the parameters say
+};
+
+struct PushAnswer {
+    std::uint64_t rejected_count = 0;  // of profiles
+    std::string rejected_why;
+};
+
 // What the program passes.
 struct HttpBackend {
     QueryHandler query;
@@ -33,6 +49,8 @@ struct HttpBackend {
     std::function<Result<std::string>(const PostedProfile&)> import{};
     // QueryService::debug_file(). Empty: no symbols are served.
     std::function<Result<Done>(std::string_view build_id, const DebugFileSink&)> debug_file{};
+    // Stores what is pushed; likewise. Empty: nothing is taken.
+    std::function<Result<PushAnswer>(PushedBody)> push{};
 };
 
 [[nodiscard]] int http_status_of(ErrorCode code);

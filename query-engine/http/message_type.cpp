@@ -7,6 +7,8 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
+#include "schemas/text/base64.h"
+#include "schemas/text/hex.h"
 #include "schemas/text/utf8.h"
 
 namespace perfleet {
@@ -32,12 +34,16 @@ std::string json_name_of(const std::string& name) {
     return result;
 }
 
-bool is_packable(FieldType type) { return type != FieldType::kString && type != FieldType::kMessage; }
+bool is_bytes(FieldType type) { return type == FieldType::kBytes || type == FieldType::kHexBytes; }
+
+bool is_packable(FieldType type) {
+    return type != FieldType::kString && !is_bytes(type) && type != FieldType::kMessage;
+}
 
 protozero::pbf_wire_type wire_type_of(FieldType type) {
-    return type == FieldType::kDouble ? protozero::pbf_wire_type::fixed64
-           : is_packable(type)        ? protozero::pbf_wire_type::varint
-                                      : protozero::pbf_wire_type::length_delimited;
+    return type == FieldType::kDouble || type == FieldType::kFixed64 ? protozero::pbf_wire_type::fixed64
+           : is_packable(type)                                       ? protozero::pbf_wire_type::varint
+                                                                     : protozero::pbf_wire_type::length_delimited;
 }
 
 Json number_of(FieldType type, std::uint64_t varint) {
@@ -55,7 +61,10 @@ Result<Json> message_in(const MessageType& type, protozero::pbf_reader reader);
 Result<Json> value_in(const MessageField& field, protozero::pbf_reader& reader) {
     switch (field.type) {
         case FieldType::kDouble: return Json(reader.get_double());
+        case FieldType::kFixed64: return Json(reader.get_fixed64());
         case FieldType::kMessage: return message_in(*field.message, reader.get_message());
+        case FieldType::kBytes:
+        case FieldType::kHexBytes:
         case FieldType::kString: {
             const protozero::data_view view = reader.get_view();
             return Json(std::string{view.data(), view.size()});
@@ -85,6 +94,10 @@ Result<Json> message_in(const MessageType& type, protozero::pbf_reader reader) {
             Json& values = message[field->json_name];
             if (field->type == FieldType::kDouble) {
                 for (const double value : reader.get_packed_double()) {
+                    values.push_back(value);
+                }
+            } else if (field->type == FieldType::kFixed64) {
+                for (const std::uint64_t value : reader.get_packed_fixed64()) {
                     values.push_back(value);
                 }
             } else {
@@ -126,6 +139,7 @@ Result<Json> typed_message(const MessageType& type, const Json& json, const std:
 Result<Json> typed_value(const MessageField& field, const Json& value, const std::string& where) {
     switch (field.type) {
         case FieldType::kInt64: return whole_number<std::int64_t>(where, value);
+        case FieldType::kFixed64:
         case FieldType::kUint64: return whole_number<std::uint64_t>(where, value);
         case FieldType::kInt32: return whole_number<std::int32_t>(where, value);
         case FieldType::kMessage: return typed_message(*field.message, value, where);
@@ -134,6 +148,13 @@ Result<Json> typed_value(const MessageField& field, const Json& value, const std
         case FieldType::kDouble:
             return value.is_number() ? Result<Json>{Json(value.get<double>())} : malformed(where, "isn't a number");
         case FieldType::kString: return value.is_string() ? Result<Json>{value} : malformed(where, "isn't a string");
+        case FieldType::kBytes:
+        case FieldType::kHexBytes: {
+            const std::string text = value.is_string() ? value.get<std::string>() : "?";
+            auto bytes = field.type == FieldType::kBytes ? bytes_of_base64(text) : bytes_of_hex(text);
+            return bytes ? Result<Json>{Json(*std::move(bytes))}
+                         : malformed(where, field.type == FieldType::kBytes ? "isn't base64" : "isn't hexadecimal");
+        }
         case FieldType::kEnum: {
             if (!value.is_string()) {
                 return whole_number<std::int32_t>(where, value);
@@ -183,6 +204,9 @@ void write_value(const MessageField& field, const Json& value, protozero::pbf_wr
     switch (field.type) {
         case FieldType::kInt64: return writer.add_int64(field.number, value.get<std::int64_t>());
         case FieldType::kUint64: return writer.add_uint64(field.number, value.get<std::uint64_t>());
+        case FieldType::kFixed64: return writer.add_fixed64(field.number, value.get<std::uint64_t>());
+        case FieldType::kBytes:
+        case FieldType::kHexBytes: return writer.add_bytes(field.number, value.get_ref<const std::string&>());
         case FieldType::kInt32: return writer.add_int32(field.number, value.get<std::int32_t>());
         case FieldType::kEnum: return writer.add_enum(field.number, value.get<std::int32_t>());
         case FieldType::kBool: return writer.add_bool(field.number, value.get<bool>());
@@ -190,8 +214,10 @@ void write_value(const MessageField& field, const Json& value, protozero::pbf_wr
         case FieldType::kString:
             return writer.add_string(field.number, valid_utf8(value.get_ref<const std::string&>()));
         case FieldType::kMessage: {
-            protozero::pbf_writer inner{writer, field.number};
-            return write_message(*field.message, value, inner);
+            std::string inner;  // protozero leaves out empty messages that are written in place
+            protozero::pbf_writer inner_writer{inner};
+            write_message(*field.message, value, inner_writer);
+            return writer.add_message(field.number, inner);
         }
     }
 }
@@ -232,7 +258,10 @@ Json json_of(const MessageType& type, const Json& message);
 Json json_of(const MessageField& field, const Json& value) {
     switch (field.type) {
         case FieldType::kMessage: return json_of(*field.message, value);
+        case FieldType::kBytes: return base64_of(value.get_ref<const std::string&>());
+        case FieldType::kHexBytes: return hex_of(value.get_ref<const std::string&>());
         case FieldType::kInt64:
+        case FieldType::kFixed64:
         case FieldType::kUint64: return value.dump();  // a string, for JavaScript's numbers are doubles
         default: return value;
     }

@@ -23,7 +23,20 @@ namespace perfleet {
 
 using Json = nlohmann::json;
 
-enum class FieldType : std::uint8_t { kInt64, kUint64, kInt32, kBool, kDouble, kString, kEnum, kMessage };
+// Bytes are bytes in between; in JSON base64, or as OTLP has its ids: hexadecimal.
+enum class FieldType : std::uint8_t {
+    kInt64,
+    kUint64,
+    kFixed64,
+    kInt32,
+    kBool,
+    kDouble,
+    kString,
+    kBytes,
+    kHexBytes,
+    kEnum,
+    kMessage
+};
 
 struct MessageType;
 

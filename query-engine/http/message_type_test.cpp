@@ -17,6 +17,9 @@ const MessageType kOuter{{{1, "profile_typeID", FieldType::kString},
                           {7, "small", FieldType::kInt32},
                           {8, "large", FieldType::kUint64},
                           {9, "y_min", FieldType::kDouble, true},
+                          {10, "times", FieldType::kFixed64, true},
+                          {11, "bytes", FieldType::kBytes},
+                          {12, "id", FieldType::kHexBytes},
                           {200, "label_names", FieldType::kString, true}}};
 
 Json example() {
@@ -29,6 +32,9 @@ Json example() {
             {"small", -7},
             {"large", std::numeric_limits<std::uint64_t>::max()},
             {"yMin", {0.5, -1.0}},
+            {"times", {0U, std::numeric_limits<std::uint64_t>::max()}},
+            {"bytes", std::string("\xff\0\x01\x02", 4)},
+            {"id", "\x12\xab"},
             {"labelNames", {"service_name", ""}}};
 }
 
@@ -45,6 +51,9 @@ TEST(MessageType, ProtobufIsWhatProtocWrites) {
               std::string("\x0a\x02"
                           "ab\x12\x03\x01\xac\x02\x21\0\0\0\0\0\0\xf0\x3f",
                           18));
+    EXPECT_EQ(write_protobuf(kOuter, {{"inner", {Json::object(), {{"name", "x"}}}}}),
+              std::string("\x1a\0\x1a\x03\x0a\x01x", 7))
+        << "an empty message has its place";
     // Repeated numbers one by one, too.
     EXPECT_EQ(*read_protobuf(kOuter, std::string("\x10\x01\x10\x02\x12\x01\x03", 7)), (Json{{"counts", {1, 2, 3}}}));
     EXPECT_EQ(*read_protobuf(kOuter, "\xf8\x7f\x01"), Json::object()) << "an unknown field";

@@ -81,7 +81,7 @@ Result<RowRanges> RowFilters::filtered(const Scan& scan, std::size_t session_ind
                                        const RowRanges& within) {
     const Kind kind = block.header.series.kind;
     const bool has_labels = !filter_.tags.empty();
-    if (has_labels && !has_imported_values(scan.sessions()[session_index].record)) {
+    if (has_labels && !has_sample_labels(scan.sessions()[session_index].record)) {
         return RowRanges{};  // raw data of other sessions isn't labels
     }
     std::vector<ColumnId> wanted;

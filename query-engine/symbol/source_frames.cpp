@@ -15,6 +15,7 @@
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/kept_symbols.h"
 #include "query-engine/symbol/symbol_files.h"
+#include "schemas/session/named_function.h"
 #include "schemas/text/hex.h"
 #include "schemas/vocabulary/kinds.h"
 #include "schemas/wire/protocol.h"
@@ -51,6 +52,16 @@ public:
                     frames[i] = {
                         {.function = {}, .file = sources->files[place->file], .line = line_number(place->line)}};
                 }
+            }
+            return frames;
+        }
+        if (const NamedFunction named = NamedFunction::in(image.name);
+            has_flag(image, image_flags::kAnonymous) && !named.file.empty()) {
+            for (std::size_t i = 0; i < offsets.size(); ++i) {
+                frames[i] = {{.function = {},
+                              .file = std::string{named.file},
+                              .line = static_cast<std::uint32_t>(offsets[i]),
+                              .first_line = named.first_line}};
             }
             return frames;
         }

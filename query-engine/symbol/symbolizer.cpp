@@ -30,6 +30,7 @@
 #include "query-engine/symbol/source_frames.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "query-engine/symbol/symbol_table.h"
+#include "schemas/session/named_function.h"
 #include "schemas/text/hex.h"
 #include "schemas/wire/protocol.h"
 
@@ -481,7 +482,7 @@ public:
             return {tables_.made_name(offset), true, offset, offset, offset};
         }
         if (is_run_time_function(image_)) {
-            return {image_.name, true, 0, 0, image_.size_bytes - 1};
+            return {std::string{NamedFunction::in(image_.name).function}, true, 0, 0, image_.size_bytes - 1};
         }
         SymbolTable::Hit hit;
         if (symbols_->table.find(offset, hit)) {
@@ -557,6 +558,9 @@ std::optional<SourceInName> Symbolizer::source_in_name(std::string_view name) {
 }
 
 std::string Symbolizer::interpreted_line(const ImageDefinition& image, std::uint64_t offset) {
+    if (const NamedFunction named = NamedFunction::in(image.name); is_interpreted(image) && !named.file.empty()) {
+        return std::string{named.file} + ":" + std::to_string(offset);
+    }
     const auto source = is_interpreted(image) ? source_in_name(image.name) : std::nullopt;
     return source ? std::string{source->file} + ":" + std::to_string(offset) : std::string{};
 }
@@ -567,6 +571,9 @@ std::string Symbolizer::image_display_name(const ImageDefinition& image) {
         return "[unknown]";
     }
     if (is_run_time_function(image)) {
+        if (const NamedFunction named = NamedFunction::in(name); !named.image.empty()) {
+            return std::string{named.image};
+        }
         // perf names a BPF program's image by its function.
         return is_interpreted(image)              ? std::string{kInterpretedImage}
                : has(image, image_flags::kKernel) ? name

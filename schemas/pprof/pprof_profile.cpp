@@ -1,9 +1,9 @@
 #include "schemas/pprof/pprof_profile.h"
 
 #include <algorithm>
-#include <protozero/pbf_message.hpp>
 #include <unordered_map>
 
+#include "schemas/pprof/checked_message.h"
 #include "schemas/pprof/pprof_message.h"
 
 namespace perfleet {
@@ -16,45 +16,6 @@ struct BrokenReference {
     const char* what;
 };
 
-struct OtherWireType : protozero::exception {
-    [[nodiscard]] const char* what() const noexcept override { return "a field of another type than its number has"; }
-};
-
-// The library trusts a field's type: reading a value as another type ends elsewhere than skip() does.
-template <class Field>
-class Message : private protozero::pbf_message<Field> {
-    using Base = protozero::pbf_message<Field>;
-
-public:
-    explicit Message(data_view bytes_untrusted) : Base{bytes_untrusted} {}
-    using Base::next, Base::tag, Base::skip;
-
-    [[nodiscard]] std::uint64_t get_uint64() { return as(pbf_wire_type::varint).get_uint64(); }
-    [[nodiscard]] std::int64_t get_int64() { return as(pbf_wire_type::varint).get_int64(); }
-    [[nodiscard]] bool get_bool() { return as(pbf_wire_type::varint).get_bool(); }
-    [[nodiscard]] data_view get_view() { return as(pbf_wire_type::length_delimited).get_view(); }
-
-    // Numbers of one field, packed or not.
-    template <class Visit>
-    void each_number(const Visit& visit) {
-        if (Base::wire_type() != pbf_wire_type::length_delimited) {
-            visit(get_uint64());
-            return;
-        }
-        for (const std::uint64_t number : Base::get_packed_uint64()) {
-            visit(number);
-        }
-    }
-
-private:
-    Base& as(pbf_wire_type type) {
-        if (Base::wire_type() != type) {
-            throw OtherWireType{};
-        }
-        return *this;
-    }
-};
-
 }  // namespace
 
 // Reads the message twice: numbers may be used before their definitions.
@@ -64,22 +25,22 @@ public:
     static std::string_view view_of(data_view bytes) { return {bytes.data(), bytes.size()}; }
 
     void run() {
-        each_field([this](Message<pprof::Profile>& field) { take_definition(field); });
+        each_field([this](CheckedMessage<pprof::Profile>& field) { take_definition(field); });
         profile_.mappings.front() = {};
-        each_field([this](Message<pprof::Profile>& field) { take_use(field); });
+        each_field([this](CheckedMessage<pprof::Profile>& field) { take_use(field); });
     }
 
 private:
     template <class Visit>
     void each_field(const Visit& visit) {
-        Message<pprof::Profile> field{data_view{*profile_.text_}};
+        CheckedMessage<pprof::Profile> field{data_view{*profile_.text_}};
         while (field.next()) {
             visit(field);
         }
     }
 
     // Takes strings, and the ids that are defined.
-    void take_definition(Message<pprof::Profile>& field) {
+    void take_definition(CheckedMessage<pprof::Profile>& field) {
         switch (field.tag()) {
             case pprof::Profile::kStringTable: strings_.push_back(view_of(field.get_view())); break;
             case pprof::Profile::kMapping:
@@ -98,7 +59,7 @@ private:
         }
     }
 
-    void take_use(Message<pprof::Profile>& field) {
+    void take_use(CheckedMessage<pprof::Profile>& field) {
         switch (field.tag()) {
             case pprof::Profile::kSampleType: profile_.value_types.push_back(value_type(field.get_view())); break;
             case pprof::Profile::kSample: take_sample(field.get_view()); break;
@@ -127,7 +88,7 @@ private:
     template <class Field>
     static void define(Numbers& numbers, Field id_field, data_view bytes, std::size_t place) {
         std::uint64_t id = 0;
-        Message<Field> message{bytes};
+        CheckedMessage<Field> message{bytes};
         while (message.next(id_field)) {
             id = message.get_uint64();
         }
@@ -151,7 +112,7 @@ private:
 
     [[nodiscard]] ValueType value_type(data_view bytes) const {
         ValueType made;
-        Message<pprof::ValueType> field{bytes};
+        CheckedMessage<pprof::ValueType> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::ValueType::kType: made.type = string(field.get_int64()); break;
@@ -164,7 +125,7 @@ private:
 
     void take_sample(data_view bytes) {
         Sample& sample = profile_.samples.emplace_back();
-        Message<pprof::Sample> field{bytes};
+        CheckedMessage<pprof::Sample> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Sample::kLocationId:
@@ -183,7 +144,7 @@ private:
 
     [[nodiscard]] SampleLabel label(data_view bytes) const {
         SampleLabel made;
-        Message<pprof::Label> field{bytes};
+        CheckedMessage<pprof::Label> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Label::kKey: made.key = string(field.get_int64()); break;
@@ -197,7 +158,7 @@ private:
     }
 
     void take_mapping(data_view bytes, Mapping& mapping) const {
-        Message<pprof::Mapping> field{bytes};
+        CheckedMessage<pprof::Mapping> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Mapping::kMemoryStart: mapping.start = field.get_uint64(); break;
@@ -220,7 +181,7 @@ private:
     }
 
     void take_location(data_view bytes, Location& location) const {
-        Message<pprof::Location> field{bytes};
+        CheckedMessage<pprof::Location> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Location::kMappingId: {
@@ -238,7 +199,7 @@ private:
 
     void take_line(data_view bytes, Location& location) const {
         Line line;
-        Message<pprof::Line> field{bytes};
+        CheckedMessage<pprof::Line> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Line::kFunctionId:
@@ -255,7 +216,7 @@ private:
     }
 
     void take_function(data_view bytes, Function& function) const {
-        Message<pprof::Function> field{bytes};
+        CheckedMessage<pprof::Function> field{bytes};
         while (field.next()) {
             switch (field.tag()) {
                 case pprof::Function::kName: function.name = string(field.get_int64()); break;

@@ -21,6 +21,16 @@ namespace perfleet {
 // SessionRecord::collector_version of imported profiles.
 inline constexpr std::string_view kPprofCollector = "pprof";
 
+// Likewise of profiles that clients pushed: their rows are amounts, as those of recordings.
+inline constexpr std::string_view kPushCollector = "push";
+// The label of such sessions that names the program that made the profiles.
+inline constexpr const char* kProducerLabel = "producer";
+
+// Whether rows of kind `detailed_sample` have labels as their raw bytes.
+[[nodiscard]] inline bool has_sample_labels(const SessionRecord& session) {
+    return session.collector_version == kPprofCollector || session.collector_version == kPushCollector;
+}
+
 // Whether rows of the session's events are values, not occurrences: kWeight is a signed number (int64_t in two's
 // complement) in the event's unit, and may be 0.
 [[nodiscard]] inline bool has_imported_values(const SessionRecord& session) {

@@ -53,7 +53,7 @@ EventSpec benchmark_event(const CollectorOptions::Benchmark& benchmark) {
     EventSpec spec;
     spec.name = benchmark.name;
     spec.type = perf::kTypeSoftware;
-    spec.config = 9;  // PERF_COUNT_SW_DUMMY
+    spec.config = perf::kConfigDummy;
     spec.unit = "ns";
     spec.format = benchmark.overhead;
     spec.is_probe = true;

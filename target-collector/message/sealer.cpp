@@ -25,6 +25,8 @@ SealerCore::SealerCore(const Options& options, BatchBuilderCore& builder, CountT
       counts_{counts},
       batches_{batches},
       losses_{losses},
+      last_sealed_{options.sealed_before},
+      epoch_{options.first_epoch},
       wire_losses_{wire_losses} {
     PERFLEET_ASSERT(batch_rows_max_ > 0 && batch_rows_max_ <= limits::kBatchRowsMax);
     PERFLEET_ASSERT(batches.memory_size_bytes() >= batch_ring_size_bytes_min(counts.entry_count_max()));

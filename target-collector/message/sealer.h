@@ -73,6 +73,9 @@ public:
         std::uint32_t batch_rows_max = limits::kBatchRowsMax;
         std::uint64_t batch_age_ticks_max = 0;  // kBatchAgeNsMax in the session's ticks
         LiveCounts* live = nullptr;             // counts here, too, immediately. Borrowed; null: disabled
+        // To continue a session that another object has sealed so far; `counts` has its counts then.
+        Seq sealed_before{0};
+        EpochNumber first_epoch{0};
     };
 
     // All borrowed. `batches` leads to the wire; its size is at least batch_ring_size_bytes_min(), and batches are

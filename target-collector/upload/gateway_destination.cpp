@@ -19,7 +19,6 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kAnswerTimeoutNs = 60'000'000'000;
 constexpr std::uint64_t kImagesTimeoutNs = 40'000'000'000;  // nothing is acknowledged meanwhile
 constexpr std::uint64_t kTellWaitingNs = 2'000'000'000;
 constexpr std::size_t kRingSizeBytes = 4U << 20;
@@ -58,8 +57,9 @@ private:
 class GatewayWriter final : public SessionWriter {
 public:
     GatewayWriter(SessionRecord record, std::vector<std::byte> hello, std::unique_ptr<GatewayLink> link,
-                  const LogSink& log)
+                  const LogSink& log, std::uint64_t answer_timeout_ns)
         : SessionWriter{std::move(record)},
+          answer_timeout_ns_{answer_timeout_ns},
           link_{std::move(link)},
           log_{log},
           hello_{std::move(hello)},
@@ -90,6 +90,11 @@ public:
         return Done{};
     }
 
+    Result<Done> sync() override {
+        PERFLEET_TRY(wait_until([this] { return delivery_.status().batches_kept == 0; }));
+        return none_refused();
+    }
+
     Result<Done> end(const SessionEnd& end) override {
         SealedRecord header;
         header.type = SealedRecord::Type::kFinal;
@@ -98,6 +103,11 @@ public:
         PERFLEET_TRY(pass_on(header, std::as_bytes(std::span{end.counts})));
         PERFLEET_TRY(wait_until([this] { return delivery_.status().finished; }));
         stored_.has_end = true;
+        return none_refused();
+    }
+
+private:
+    [[nodiscard]] Result<Done> none_refused() const {
         if (const std::uint64_t refused = delivery_.status().batches_refused; refused > 0) {
             return Error{ErrorCode::kInvalid, link_->peer() + " refuses " + std::to_string(refused) +
                                                   " batches (its log says why); their rows are lost in the session's "
@@ -106,7 +116,6 @@ public:
         return Done{};
     }
 
-private:
     Delivery::Options options() {
         Delivery::Options options;
         options.session = record_.session;
@@ -159,7 +168,7 @@ private:
                 last = now;
                 progressed_ns = now_ns;
             }
-            if (now_ns - progressed_ns > kAnswerTimeoutNs) {
+            if (now_ns - progressed_ns > answer_timeout_ns_) {
                 return Error{ErrorCode::kUnavailable,
                              link_->peer() + " doesn't go on: " + trouble() + "; import again when it does"};
             }
@@ -178,6 +187,7 @@ private:
         return trouble.empty() ? "no answer" : trouble;
     }
 
+    std::uint64_t answer_timeout_ns_;
     std::unique_ptr<GatewayLink> link_;
     const LogSink& log_;
     std::vector<std::byte> hello_;
@@ -192,8 +202,8 @@ private:
 
 }  // namespace
 
-GatewayDestination::GatewayDestination(GatewayLink::Peer peer, LogSink log)
-    : peer_{std::move(peer)}, log_{std::move(log)} {}
+GatewayDestination::GatewayDestination(GatewayLink::Peer peer, LogSink log, std::uint64_t answer_timeout_ns)
+    : peer_{std::move(peer)}, log_{std::move(log)}, answer_timeout_ns_{answer_timeout_ns} {}
 
 Result<std::unique_ptr<SessionDestination>> GatewayDestination::connect(GatewayLink::Peer peer, LogSink log) {
     PERFLEET_TRY(GatewayLink::connect(peer));  // checks its endpoints and keys
@@ -207,7 +217,8 @@ Result<std::unique_ptr<SessionWriter>> GatewayDestination::begin(SessionRecord r
                      hello.error().message + ", more than a gateway takes; a folder that no process writes to does"};
     }
     auto link = PERFLEET_TRY(GatewayLink::connect(peer_));
-    auto writer = std::make_unique<GatewayWriter>(std::move(record), std::move(*hello), std::move(link), log_);
+    auto writer = std::make_unique<GatewayWriter>(std::move(record), std::move(*hello), std::move(link), log_,
+                                                  answer_timeout_ns_);
     PERFLEET_TRY(writer->begin());
     return std::unique_ptr<SessionWriter>{std::move(writer)};
 }

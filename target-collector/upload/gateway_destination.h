@@ -1,6 +1,6 @@
 // A gateway as the destination of sessions that a program makes itself: they are sent as a collector sends its own.
 //
-// One thread a session. Errors of a session: kUnavailable (no answer from the gateway for a minute), kInvalid (it
+// One thread a session. Errors of a session: kUnavailable (no answer from the gateway for too long), kInvalid (it
 // refuses the session, or batches of it).
 #pragma once
 
@@ -14,8 +14,11 @@ namespace perfleet {
 
 class GatewayDestination : public SessionDestination {
 public:
+    static constexpr std::uint64_t kAnswerTimeoutNs = 60'000'000'000;
+
     // `log` hears of a gateway that doesn't answer at once.
-    GatewayDestination(GatewayLink::Peer peer, LogSink log);
+    // `answer_timeout_ns`: without progress.
+    GatewayDestination(GatewayLink::Peer peer, LogSink log, std::uint64_t answer_timeout_ns = kAnswerTimeoutNs);
 
     // Errors: GatewayLink::connect().
     [[nodiscard]] static Result<std::unique_ptr<SessionDestination>> connect(GatewayLink::Peer peer, LogSink log);
@@ -26,6 +29,7 @@ public:
 private:
     GatewayLink::Peer peer_;
     LogSink log_;
+    std::uint64_t answer_timeout_ns_;
 };
 
 }  // namespace perfleet

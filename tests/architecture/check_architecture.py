@@ -49,17 +49,17 @@ OFFERED_TO_IMPORTERS = {
 # In which order the sub-folders of a module stand: each may include itself and those before it, so there are no circles.
 # "." is the files of the module's own folder. Tests may include all.
 FOLDER_ORDER = {
-    "schemas": "vocabulary host text columns perf sel4 wire session pprof peers zmtp zeromq",
+    "schemas": "vocabulary host text gzip columns perf sel4 wire session pprof peers zmtp zeromq",
     "daemon": "terminal log option listen metrics service start command-line",
     "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire network metrics small source/sel4 bare-metal"
                         " source/linux/bpf source/linux/image source/linux/event source/linux/opening source/linux spool linux/host"
-                        " intake/session intake/recording intake/perf-data intake/pprof linux/link linux/symbols linux upload relay"
+                        " intake/session intake/recording intake/perf-data intake/pprof intake/push linux/link linux/symbols linux upload relay"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/boot"
                         " sel4/root/aarch64 sel4/root/riscv64 sel4/root/x86_64 sel4/root library",
     "storage": "limits number model clock key block dictionary summary select engine engine/rados engine/rocksdb read compact store verify copy",
     "gateway": "counts wire process control admission ingest compaction retention metrics .",
     "query-engine": "limits ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
-                    " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic service wire http http/pyroscope http/api .",
+                    " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic service wire http http/pyroscope http/push http/api .",
     "exporters": "sink report figure profile rows script timeline * format",  # no format includes another
     "tools": "perfleet/shell perfleet/import/session perfleet/import perfleet/query perfleet/session perfleet/function perfleet/record perfleet/store perfleet",
 }

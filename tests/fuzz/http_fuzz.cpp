@@ -9,12 +9,12 @@
 #include <array>
 
 #include "query-engine/http/api/debuginfod.h"
-#include "query-engine/http/gzip.h"
 #include "query-engine/http/http_access.h"
 #include "query-engine/http/http_message.h"
 #include "query-engine/http/pyroscope/messages.h"
 #include "query-engine/http/pyroscope/pyroscope_api.h"
 #include "query-engine/service/query_service.h"
+#include "schemas/gzip/gzip.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/select/matcher.h"

@@ -14,6 +14,7 @@
 
 #include "collector.capnp.h"
 #include "gateway/admission/testing/sample_messages.h"
+#include "query-engine/http/push/push_messages.h"
 #include "query-engine/wire/query_message.h"
 #include "schemas/columns/codec.h"
 #include "schemas/vocabulary/kinds.h"
@@ -300,6 +301,42 @@ void write_http(SeedFolder& seeds) {
     }
 }
 
+// The first byte chooses what is read (push_fuzz.cpp).
+void write_push(SeedFolder& seeds) {
+    const std::string otlp =
+        R"({"resourceProfiles":[{"resource":{"attributes":[{"key":"host.name","value":{"stringValue":
+"h"}},{"keyStrindex":5,"value":{"stringValueStrindex":6}},{"key":"process.pid","value":{"intValue":"7"}}]},"scopeProfiles":
+[{"scope":{"name":"maker"},"profiles":[{"sampleType":{"typeStrindex":3,"unitStrindex":4},"samples":[{"stackIndex":1,
+"attributeIndices":[1],"linkIndex":1,"values":[7,8],"timestampsUnixNano":["1700000000000000000","1699999999999999999"]}],
+"timeUnixNano":"1700000000000000000"},{"sampleType":{"typeStrindex":7,"unitStrindex":8},"periodType":{"typeStrindex":9,
+"unitStrindex":4},"period":5,"samples":[{"stackIndex":2,"values":[3]}]}]}]}],"dictionary":{"stringTable":["","outer",
+"inner","off_cpu","nanoseconds","service.name","billing","samples","count","cpu","thread.name","/bin/a",
+"process.executable.build_id.gnu","00112233","k"],"functionTable":[{},{"nameStrindex":1,"filenameStrindex":11,
+"startLine":"3"},{"nameStrindex":2}],"locationTable":[{},{"lines":[{"functionIndex":1,"line":"4"},{"functionIndex":2}]},
+{"mappingIndex":1,"address":"4660"}],"mappingTable":[{},{"memoryLimit":"65536","filenameStrindex":11,
+"attributeIndices":[2]}],"attributeTable":[{},{"keyStrindex":10,"value":{"stringValue":"t"}},{"keyStrindex":12,
+"value":{"stringValue":"00112233"}}],"stackTable":[{},{"locationIndices":[2,1]},{"locationIndices":[1]}],
+"linkTable":[{},{"traceId":"0102","spanId":"03"}]}})";
+    seeds.write("push", '\1' + otlp);
+    if (const auto message = read_json(otlp_request_type(), otlp); message.ok()) {
+        seeds.write("push", '\0' + write_protobuf(otlp_request_type(), *message));
+    }
+    const std::string push =
+        R"({"series":[{"labels":[{"name":"__name__","value":"mutex"},{"name":"service_name","value":
+"api"},{"name":"host","value":"h"}],"samples":[{"rawProfile":"CgQIARACCgQIAxAEEgYKAQESAQUiBggBIgIIASoECAEQBTIAMgdzYW1wbGVzMgVjb3VudDIDY3B1MgtuYW5vc2Vjb25kczIEbWFpbg"}]}]})";
+    seeds.write("push", '\3' + push);
+    if (const auto message = read_json(pyroscope_push_type(), push); message.ok()) {
+        seeds.write("push", '\2' + write_protobuf(pyroscope_push_type(), *message));
+    }
+    seeds.write("push",
+                "\4"
+                "app.cpu{a=b,host=h}\nmain;work;inner 30\nmain;work 70\n");
+    seeds.write("push",
+                "\4"
+                "bpp.alloc_space{}\nmain;work\nmain\r\n");
+    seeds.write("push", "\5--b\r\nContent-Disposition: form-data; name=\"profile\"\r\n\r\nx\r\n--b\r\n\r\n\r\n--b--");
+}
+
 void write_query_messages(SeedFolder& seeds) {
     using namespace query_message;
     const auto write = [&](Body body) { seeds.write("query_message", encode_query_message({7, std::move(body)})); };
@@ -442,6 +479,7 @@ int main(int argument_count, char** arguments) {
     perfleet::write_texts(seeds);
     perfleet::write_query_messages(seeds);
     perfleet::write_http(seeds);
+    perfleet::write_push(seeds);
     perfleet::write_lines(seeds);
     perfleet::write_canary(seeds);
     perfleet::write_elf(seeds);

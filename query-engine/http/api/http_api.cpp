@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "query-engine/http/api/debuginfod.h"
+#include "query-engine/http/push/push_api.h"
 #include "query-engine/http/pyroscope/pyroscope_api.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/command.h"
@@ -36,9 +37,9 @@ bool is_probe(std::string_view path) { return path == "/healthz" || path == "/re
 }  // namespace
 
 HttpRole HttpApi::role_of(std::string_view path) const {
-    return is_probe(path)                                   ? HttpRole::kNone
-           : path == kImportPath && options_.backend.import ? HttpRole::kPush
-                                                            : HttpRole::kRead;
+    const bool is_push = (path == kImportPath && options_.backend.import) ||
+                         (options_.backend.push && std::ranges::find(kPushPaths, path) != kPushPaths.end());
+    return is_probe(path) ? HttpRole::kNone : is_push ? HttpRole::kPush : HttpRole::kRead;
 }
 
 bool HttpApi::answer_at_once(const HttpRequest& request, HttpReply& reply) const {
@@ -56,6 +57,9 @@ void HttpApi::answer(const HttpRequest& request, HttpReply& reply) const {
     }
     if (path == kImportPath && options_.backend.import) {
         return answer_import(request, reply);
+    }
+    if (options_.backend.push && std::ranges::find(kPushPaths, path) != kPushPaths.end()) {
+        return answer_push(options_.backend, request, reply);
     }
     const bool is_known = is_probe(path) || path == "/metrics" || path == kExport || path == kPprof ||
                           path.starts_with(kQuery) || path.starts_with(kDebuginfodPath) ||

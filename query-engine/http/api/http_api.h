@@ -6,6 +6,7 @@
 //   GET /api/v1/export?to=FORMAT&OPTION=… a file, as `perfleet export --to FORMAT` writes it
 //   GET /api/v1/pprof?seconds=N&OPTION=…  the same to pprof, of the last N seconds: for `go tool pprof URL`
 //   POST /api/v1/import?target=NAME&label=K=V   a profile of pprof, stored as `perfleet import` does
+//   POST /v1development/profiles, /push.v1.PusherService/Push, /ingest   profiles that agents push (push/)
 //   POST /querier.v1.QuerierService/…     Pyroscope's querier, for Grafana (pyroscope/)
 //   GET /pyroscope/render, render-diff    the same in its older form
 //   GET /buildid/…                        symbols, by debuginfod's protocol (debuginfod.h)

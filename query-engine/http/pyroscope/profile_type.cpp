@@ -59,6 +59,21 @@ std::vector<ProfileType> cpu_types(const Answer& events, std::set<std::string>& 
     return time.selections.empty() ? std::vector<ProfileType>{} : std::vector{std::move(time), std::move(samples)};
 }
 
+// Recorded and pushed rows may be of one type.
+void add(std::vector<ProfileType>& types, ProfileType type) {
+    const auto known = std::ranges::find(types, type.id(), &ProfileType::id);
+    if (known == types.end()) {
+        types.push_back(std::move(type));
+    } else {
+        known->selections.insert(known->selections.end(), type.selections.begin(), type.selections.end());
+    }
+}
+
+// Of pushed profiles of locks and blocking, whose types are named alike; nullptr: of others.
+const char* contended(const std::string& event) {
+    return event.starts_with("mutex_") ? "mutex" : event.starts_with("block_") ? "block" : nullptr;
+}
+
 }  // namespace
 
 std::vector<ProfileType> profile_types(const Answer& events) {
@@ -71,16 +86,25 @@ std::vector<ProfileType> profile_types(const Answer& events) {
             continue;
         }
         if (event == off_cpu::kBlocked) {
-            types.push_back({"off_cpu", "off_cpu", unit, "off_cpu", unit, {{{"off-cpu", true}}}});
+            add(types, {"off_cpu", "off_cpu", unit, "off_cpu", unit, {{{"off-cpu", true}}}});
         }
         if (is_of_heap(event)) {
-            types.push_back({"memory", event, unit, "space", "bytes", {amount_of(event)}});
+            add(types, {"memory", event, unit, "space", "bytes", {amount_of(event)}});
+            continue;
+        }
+        if (const char* const name = contended(event); name != nullptr) {
+            add(types, {name,
+                        event.substr(std::string_view{name}.size() + 1),
+                        unit,
+                        "contentions",
+                        "count",
+                        {amount_of(event)}});
             continue;
         }
         std::string name = event;
         std::ranges::replace(name, ':', '_');
-        types.push_back({name, name, unit, name, unit, {amount_of(event)}});
-        types.push_back({name, kSamples, "count", name, unit, {samples_of(event)}});
+        add(types, {name, name, unit, name, unit, {amount_of(event)}});
+        add(types, {name, kSamples, "count", name, unit, {samples_of(event)}});
     }
     return types;
 }

@@ -12,6 +12,8 @@ std::vector<ProfileType> types() {
                                                                                       {"sched:sched_switch", "events"},
                                                                                       {"offcpu-time", "ns"},
                                                                                       {"inuse_space", "bytes"},
+                                                                                      {"off_cpu", "ns"},
+                                                                                      {"mutex_delay", "ns"},
                                                                                       {"samples", "events"},
                                                                                       {"cpu", "ns"}}) {
         events.rows.push_back({event, unit, std::uint64_t{1}});
@@ -33,7 +35,9 @@ TEST(ProfileTypes, HavePyroscopesIds) {
                                             "off_cpu:off_cpu:nanoseconds:off_cpu:nanoseconds",
                                             "offcpu-time:offcpu-time:nanoseconds:offcpu-time:nanoseconds",
                                             "offcpu-time:samples:count:offcpu-time:nanoseconds",
-                                            "memory:inuse_space:bytes:space:bytes"};
+                                            "memory:inuse_space:bytes:space:bytes",
+                                            "off_cpu:samples:count:off_cpu:nanoseconds",
+                                            "mutex:delay:nanoseconds:contentions:count"};
     EXPECT_EQ(ids, expected);
 }
 
@@ -45,7 +49,7 @@ TEST(ProfileTypes, AreFoundWithTheOptionsThatSelectThem) {
     EXPECT_EQ(find_type(types(), "process_cpu:cpu:nanoseconds:cpu:nanoseconds")->selections,
               (Selections{{{"event", std::string{"cpu-clock:u"}}}, {{"event", std::string{"cpu"}}}}));
     EXPECT_EQ(find_type(types(), "off_cpu:off_cpu:nanoseconds:off_cpu:nanoseconds")->selections,
-              (Selections{{{"off-cpu", true}}}));
+              (Selections{{{"off-cpu", true}}, {{"event", std::string{"off_cpu"}}}}));
     EXPECT_EQ(find_type(types(), "a:b:c:d:e").error().code, ErrorCode::kNotFound);
     EXPECT_EQ(find_type(types(), "cpu").error().code, ErrorCode::kInvalid);
 }

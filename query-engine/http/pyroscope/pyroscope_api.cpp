@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "query-engine/http/gzip.h"
+#include "schemas/gzip/gzip.h"
 #include "query-engine/http/http_server.h"
 #include "query-engine/http/pyroscope/messages.h"
 #include "query-engine/http/pyroscope/querier.h"

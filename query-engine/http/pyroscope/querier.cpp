@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "query-engine/http/gzip.h"
+#include "schemas/gzip/gzip.h"
 #include "query-engine/http/pyroscope/messages.h"
 #include "query-engine/select/selection.h"
 #include "query-engine/statistic/profile/series.h"

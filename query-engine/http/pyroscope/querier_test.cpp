@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "query-engine/http/gzip.h"
+#include "schemas/gzip/gzip.h"
 
 namespace perfleet::pyroscope {
 namespace {

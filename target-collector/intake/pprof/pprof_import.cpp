@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "schemas/peers/key_file.h"
-#include "schemas/perf/perf_event.h"
 #include "schemas/pprof/kept_sources.h"
 #include "schemas/pprof/pprof_profile.h"
 #include "schemas/pprof/profile_frames.h"
@@ -24,6 +23,7 @@
 #include "schemas/vocabulary/named_row.h"
 #include "schemas/wire/hello_limits.h"
 #include "schemas/wire/protocol.h"
+#include "target-collector/intake/session/event_of_amounts.h"
 #include "target-collector/intake/session/sealed_rows.h"
 #include "target-collector/linux/host/packed_symbols.h"
 #include "target-collector/linux/host/target_identity.h"
@@ -36,12 +36,7 @@ namespace {
 using enum ColumnId;
 
 constexpr std::size_t kMappingsMax = limits::kImagesMax / 4;
-constexpr std::int64_t kPidMax = 1 << 22;    // Linux has no larger pid
-constexpr std::uint64_t kSoftwareDummy = 9;  // PERF_COUNT_SW_DUMMY
-
-std::string unit_from(std::string_view unit) {
-    return unit == "nanoseconds" ? "ns" : unit == "microseconds" ? "us" : std::string{unit.empty() ? "count" : unit};
-}
+constexpr std::int64_t kPidMax = 1 << 22;  // Linux has no larger pid
 
 ImageContentId content_from(std::string_view bytes, bool is_hash) {
     return ImageContentId::from(std::as_bytes(std::span{bytes}), is_hash);
@@ -152,14 +147,7 @@ private:
         }
         types_ = profile_events(profile_);
         for (const std::size_t type : types_) {
-            EventRecord& event = record.events.emplace_back();
-            event.name = names[type];
-            event.kind = Kind::kSample;
-            event.perf_type = perf::kTypeSoftware;
-            event.perf_config = kSoftwareDummy;
-            event.callchain = true;
-            event.unit = bounded(printable(unit_from(profile_.value_types[type].unit)));
-            event.period = 1;
+            record.events.push_back(event_of_amounts(names[type], unit_of_pprof(profile_.value_types[type].unit)));
         }
     }
 

@@ -5,62 +5,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <optional>
 #include <protozero/pbf_builder.hpp>
-#include <set>
 #include <string>
-#include <vector>
 
 #include "schemas/pprof/pprof_message.h"
+#include "target-collector/intake/session/testing/passed_sessions.h"
 
 namespace perfleet::pprof_intake_test {
 namespace {
 
 using protozero::pbf_builder;
-
-// What a destination got of one session.
-struct Passed {
-    SessionRecord record;
-    std::vector<SealedRecord> batches;
-    std::set<std::string> images;
-    std::optional<SessionEnd> end;
-};
-
-class PassedWriter final : public SessionWriter {
-public:
-    PassedWriter(SessionRecord record, Passed& passed) : SessionWriter{std::move(record)}, passed_{passed} {
-        passed_.record = record_;
-    }
-    Result<Done> put(const SealedRecord& header, std::span<const std::byte> message) override {
-        EXPECT_FALSE(message.empty());
-        passed_.batches.push_back(header);
-        return Done{};
-    }
-    Result<Done> put_image(std::string_view build_id, ImageContent content) override {
-        EXPECT_FALSE(content.bytes.empty());
-        passed_.images.emplace(build_id);
-        return Done{};
-    }
-    Result<Done> end(const SessionEnd& end) override {
-        passed_.end = end;
-        return Done{};
-    }
-
-private:
-    Passed& passed_;
-};
-
-class PassedDestination final : public SessionDestination {
-public:
-    explicit PassedDestination(Passed& passed) : passed_{passed} {}
-    Result<std::unique_ptr<SessionWriter>> begin(SessionRecord record, UtcNs /*now*/) override {
-        return std::unique_ptr<SessionWriter>{std::make_unique<PassedWriter>(std::move(record), passed_)};
-    }
-    Result<bool> has_ended(TargetId /*target*/, SessionId /*session*/) const override { return false; }
-
-private:
-    Passed& passed_;
-};
 
 // A sample of 5 bytes in one function.
 std::string profile() {

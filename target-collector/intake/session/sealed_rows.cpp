@@ -11,8 +11,6 @@
 namespace perfleet {
 namespace {
 
-// Each batch is taken at once: the ring holds one, which closes early if too large, and skipped space at the end.
-constexpr std::size_t kRingSizeBytes = 2U << 20;
 constexpr std::uint64_t kTickNs = 1'000'000'000;
 
 }  // namespace
@@ -24,18 +22,27 @@ UtcNs utc_at(const ClockPoint& point, std::uint64_t ticks) {
     return UtcNs{static_cast<std::int64_t>(std::clamp(utc, Wide{0}, kLast))};
 }
 
-SealedRows::SealedRows(SessionWriter& writer)
+// Each batch is taken at once: the ring holds one, which closes early if too large, and skipped space at the end.
+SealedRows::SealedRows(SessionWriter& writer, const Before& before, std::size_t ring_size_bytes)
     : writer_{writer},
       values_(
           BatchBuilder::values_count(limits::kBatchRowsMax, BatchBuilder::kIntegerColumnsMax, limits::kBatchSeriesMax)),
       bytes_(limits::kSeriesBytesMax),
-      ring_memory_{new std::byte[kRingSizeBytes]},
+      ring_memory_{new std::byte[ring_size_bytes]},
       losses_memory_(kLossReportRingSizeBytes),
-      batches_{{ring_memory_.get(), kRingSizeBytes}},
+      batches_{{ring_memory_.get(), ring_size_bytes}},
       losses_{losses_memory_},
       builder_{values_, bytes_, limits::kBatchRowsMax},
+      counts_{before.counts},
       // Batches close only when they are full: their times are long past.
-      sealer_{{writer.record().session, limits::kBatchRowsMax, ~0ULL, nullptr}, builder_, counts_, batches_, losses_} {}
+      sealer_{{.session = writer.record().session,
+               .batch_age_ticks_max = ~0ULL,
+               .sealed_before = before.last_seq,
+               .first_epoch = before.next_epoch},
+              builder_,
+              counts_,
+              batches_,
+              losses_} {}
 
 void SealedRows::append(const RowView& row) {
     sealer_.append(row);

@@ -24,8 +24,18 @@ namespace perfleet {
 
 class SealedRows final : public RowSink {
 public:
+    static constexpr std::size_t kRingSizeBytes = 2U << 20;  // half of it is the largest batch
+
+    // What of the session is sealed already.
+    struct Before {
+        Seq last_seq{0};
+        EpochNumber next_epoch{0};
+        SessionCounts counts{};
+    };
+
     // Borrows `writer`.
-    explicit SealedRows(SessionWriter& writer);
+    explicit SealedRows(SessionWriter& writer) : SealedRows{writer, Before{}, kRingSizeBytes} {}
+    SealedRows(SessionWriter& writer, const Before& before, std::size_t ring_size_bytes);
 
     void append(const RowView& row) override;
     void count_lost(Series series, CountName reason, std::uint64_t row_count) override {
@@ -46,6 +56,10 @@ public:
     [[nodiscard]] Result<Done> finish(Ticks end) { return finish({end, utc_of(end), 0}); }
 
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+    [[nodiscard]] Seq last_seq() const { return sealer_.last_sealed(); }
+    // For another object that continues the session.
+    [[nodiscard]] Before so_far() const { return {sealer_.last_sealed(), {sealer_.epoch().value + 1}, counts_}; }
 
 private:
     [[nodiscard]] UtcNs utc_of(Ticks ticks) const { return utc_at(writer_.record().start_point, ticks.value); }

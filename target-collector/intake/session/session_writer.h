@@ -47,7 +47,10 @@ public:
     // Writes the symbols of an image. Errors: those of the store.
     [[nodiscard]] virtual Result<Done> put_image(std::string_view build_id, ImageContent content) = 0;
 
-    // Everything is durable when it returns. Errors: those of put().
+    // Everything that was put is durable when it returns. Errors: those of put().
+    [[nodiscard]] virtual Result<Done> sync() = 0;
+
+    // Ends the session; as sync(). Errors: those of put().
     [[nodiscard]] virtual Result<Done> end(const SessionEnd& end) = 0;
 
 protected:

@@ -101,7 +101,7 @@ Result<std::vector<EventSpec>> find_probes(std::string_view event, std::string_v
         EventSpec spec;
         spec.name = std::string{kProbeSystem} + ":" + probe.name;
         spec.type = perf::kTypeSoftware;
-        spec.config = 9;  // PERF_COUNT_SW_DUMMY for exports; nothing is opened
+        spec.config = perf::kConfigDummy;  // for exports; nothing is opened
         spec.unit = probe.unit;
         spec.exclude_kernel = true;
         spec.is_probe = true;

@@ -19,13 +19,13 @@ public:
 
     [[nodiscard]] Result<Done> put(const SealedRecord& header, std::span<const std::byte> message) override;
     [[nodiscard]] Result<Done> put_image(std::string_view build_id, ImageContent content) override;
+    [[nodiscard]] Result<Done> sync() override;
     [[nodiscard]] Result<Done> end(const SessionEnd& end) override;
 
     // Like put() above, for decoded messages. Batches come in the order of seq: those missing below the last one were
     // dropped by the collector. Durable after sync().
     [[nodiscard]] Result<Done> put(const BatchUntrusted& batch_untrusted);
     [[nodiscard]] Result<Done> end(const ByeUntrusted& bye);
-    [[nodiscard]] Result<Done> sync();
 
 private:
     [[nodiscard]] Result<Done> count(PutOutcome outcome, const BatchUntrusted& batch);

@@ -1,4 +1,4 @@
-#include "query-engine/http/gzip.h"
+#include "schemas/gzip/gzip.h"
 
 #include <gtest/gtest.h>
 
