@@ -61,7 +61,7 @@ FOLDER_ORDER = {
     "query-engine": "limits ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
                     " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic service wire http http/pyroscope http/push http/api .",
     "exporters": "sink report figure profile rows script timeline * format",  # no format includes another
-    "tools": "perfleet/shell perfleet/import/session perfleet/import perfleet/query perfleet/session perfleet/function perfleet/record perfleet/store perfleet",
+    "tools": "perfleet/shell perfleet/import/session perfleet/import perfleet/mcp perfleet/query perfleet/session perfleet/function perfleet/record perfleet/store perfleet",
 }
 
 # What a unit test may include beyond its folder's rule: real neighbours instead of imitations.

@@ -26,6 +26,10 @@ void QueryOptions::add_to(CLI::App& command, std::span<const OptionSpec> options
     add_options(command, options, values, "Selection");
     add_options(command, {{"--all", takes_all, "of a data folder: every session; without a selection it is the last"}},
                 "Selection");
+    add_source_to(command);
+}
+
+void QueryOptions::add_source_to(CLI::App& command) {
     add_options(
         command,
         {{"--data DIR", data, "data folder (default: where `perfleet record` writes), or rados:POOL", is_not_empty},

@@ -30,7 +30,9 @@ struct QueryOptions {
     // Adds options that choose the source and the rows. The object must outlive the parsing. `options` are those of the
     // command, including the selection's.
     void add_to(CLI::App& command, std::span<const OptionSpec> options);
-    // Adds -i; call it after add_to().
+    // Adds those that choose the source alone.
+    void add_source_to(CLI::App& command);
+    // Adds -i; call it after these.
     void add_input_to(CLI::App& command);
 
     [[nodiscard]] SymbolPaths symbol_paths() const { return {.symfs = symfs}; }
