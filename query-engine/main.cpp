@@ -36,10 +36,8 @@
 #include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 #include "target-collector/intake/pprof/pprof_import.h"
-#include "target-collector/intake/push/otlp_profiles.h"
-#include "target-collector/intake/push/pushed_sessions.h"
-#include "target-collector/intake/push/pyroscope_profiles.h"
 #include "target-collector/upload/gateway_destination.h"
+#include "target-collector/upload/push_receiver.h"
 
 namespace {
 
@@ -72,7 +70,7 @@ struct Arguments {
     std::size_t memory_size_bytes = limits::kQueriesMemorySizeBytes;
 };
 
-std::string http_metrics(const HttpServer& server) {
+std::string http_metrics(const HttpServer& server, const PushReceiver* pushes) {
     const HttpCounts counts = server.counts();
     MetricPage page;
     page.counter("perfleet_http_requests_total", "Requests that were read whole.", counts.requests);
@@ -87,6 +85,14 @@ std::string http_metrics(const HttpServer& server) {
     page.counter("perfleet_http_connections_total", "Connections accepted.", counts.connections);
     page.counter("perfleet_http_connections_dropped_total",
                  "Connections closed: too slow, without TLS, or for another one.", counts.dropped);
+    if (pushes != nullptr) {
+        const PushReceiver::Counts pushed = pushes->counts();
+        page.counter("perfleet_http_pushes_total", "Requests of agents that push profiles.", pushed.requests);
+        page.counter("perfleet_http_pushes_refused_total", "Those that were refused whole.", pushed.refused);
+        page.counter("perfleet_http_pushed_rows_total", "Rows that pushes stored.", pushed.rows);
+        page.counter("perfleet_http_pushed_profiles_rejected_total", "Single profiles that were rejected.",
+                     pushed.profiles_rejected);
+    }
     add_process_metrics(page);
     return metrics_text(page);
 }
@@ -138,65 +144,15 @@ Result<std::string> import_posted(const std::string& data, const PostedProfile& 
     return format_report(answer, ReportFormat::kJson);
 }
 
-// Stores what agents push, in sessions that go on between requests.
-class PushReceiver {
-public:
-    // Errors: those of LocalSocket::in().
-    static Result<std::unique_ptr<PushReceiver>> make(const std::string& data, StoreReader& store, const LogSink& log) {
-        auto socket = PERFLEET_TRY(LocalSocket::in(data, kGatewaySocketName));
-        return std::unique_ptr<PushReceiver>{new PushReceiver{std::move(socket), store, log}};
+// The hashes of parts that are stored, of samples since then.
+Result<PushedSessions::Hashes> stored_parts(StoreReader& store, UtcNs since) {
+    PERFLEET_TRY(store.refresh());
+    PushedSessions::Hashes hashes;
+    for (const auto& [hash, time] : PERFLEET_TRY(pushed_parts(store, since))) {
+        hashes.emplace(PushHash{hash.first, hash.second}, time);
     }
-
-    Result<PushAnswer> take(PushedBody body) {
-        std::string how;
-        for (const auto& [name, value] : body.parameters) {
-            how += name + '=' + value + '&';
-        }
-        const PushHash hash = hash_of_push(body.client, std::to_string(static_cast<int>(body.format)) + how, body.body);
-        const auto read = read_body(std::move(body));
-        if (!read.ok()) {
-            return Error{read.error()};
-        }
-        const auto outcome = PERFLEET_TRY(sessions_.store(read->first, hash, read->second));
-        return PushAnswer{outcome.rejected_count, outcome.rejected_why};
-    }
-
-private:
-    PushReceiver(LocalSocket socket, StoreReader& store, const LogSink& log)
-        : socket_{std::move(socket)},
-          destination_{{{socket_.endpoint()}, "the gateway", {}}, log, kAnswerTimeoutNs},
-          sessions_{destination_, [&store](UtcNs since) { return stored_parts(store, since); }, utc_now, log} {}
-
-    static Result<PushedSessions::Hashes> stored_parts(StoreReader& store, UtcNs since) {
-        PERFLEET_TRY(store.refresh());
-        PushedSessions::Hashes hashes;
-        for (const auto& [hash, time] : PERFLEET_TRY(pushed_parts(store, since))) {
-            hashes.emplace(PushHash{hash.first, hash.second}, time);
-        }
-        return hashes;
-    }
-
-    // The client's name, and what it pushed.
-    static Result<std::pair<std::string, PushedRequest>> read_body(PushedBody body) {
-        const UtcNs now = utc_now();
-        std::string client = std::move(body.client);
-        switch (body.format) {
-            case PushFormat::kOtlp:
-                return std::pair{client, PERFLEET_TRY(read_otlp(std::move(body.body), client, now))};
-            case PushFormat::kPyroscopePush:
-                return std::pair{client, PERFLEET_TRY(read_pyroscope_push(std::move(body.body), client, now))};
-            case PushFormat::kPyroscopeIngest: break;
-        }
-        auto ingested = PERFLEET_TRY(ingested_profile(body.parameters, std::move(body.body)));
-        return std::pair{client, PERFLEET_TRY(read_pyroscope_ingest(std::move(ingested), client, now))};
-    }
-
-    static constexpr std::uint64_t kAnswerTimeoutNs = 20'000'000'000;  // agents give up after 30 s
-
-    LocalSocket socket_;
-    GatewayDestination destination_;
-    PushedSessions sessions_;
-};
+    return hashes;
+}
 
 // HTTP beside ZeroMQ: the same queries, until it is destroyed.
 class HttpService {
@@ -207,12 +163,16 @@ public:
         if (options.takes_profiles) {
             backend.import = [data, log](const PostedProfile& profile) { return import_posted(data, profile, log); };
             if (is_folder(data)) {
-                pushes_ = PERFLEET_TRY(PushReceiver::make(data, store, log));
-                backend.push = [this](PushedBody body) { return pushes_->take(std::move(body)); };
+                pushes_ = PERFLEET_TRY(PushReceiver::make(
+                    data, [&store](UtcNs since) { return stored_parts(store, since); }, log));
+                backend.push = [this](PushedBody body) -> Result<PushAnswer> {
+                    const auto outcome = PERFLEET_TRY(pushes_->take(std::move(body)));
+                    return PushAnswer{outcome.rejected_count, outcome.rejected_why};
+                };
             }
         }
         api_ = std::make_unique<HttpApi>(HttpApiOptions{std::move(backend), options.service_key,
-                                                        [this] { return http_metrics(*server_); },
+                                                        [this] { return http_metrics(*server_, pushes_.get()); },
                                                         options.debuginfod_upstream});
         auto listening = PERFLEET_TRY(listen_at(address));
         socket_path_ = address.path;

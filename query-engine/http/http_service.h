@@ -12,6 +12,7 @@
 #include "query-engine/http/http_message.h"
 #include "query-engine/service/export_format.h"
 #include "query-engine/service/query.h"
+#include "schemas/session/pushed_body.h"
 
 namespace perfleet {
 
@@ -24,16 +25,6 @@ struct PostedProfile {
 
 // Takes a build's debug file.
 using DebugFileSink = std::function<Result<Done>(std::string file)>;
-
-enum class PushFormat : std::uint8_t { kOtlp, kPyroscopePush, kPyroscopeIngest };
-
-// What an agent pushes. All of it is untrusted.
-struct PushedBody {
-    PushFormat format{};
-    std::string client;                                           // who is known to send it; may be empty
-    std::vector<std::pair<std::string, std::string>> parameters;  // kPyroscopeIngest: those of the request
-    std::string body;                                             // protobuf, or as the parameters say
-};
 
 struct PushAnswer {
     std::uint64_t rejected_count = 0;  // of profiles

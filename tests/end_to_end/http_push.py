@@ -332,6 +332,29 @@ def check_errors(gateway, message):
     check(status == 200 and dict(fields(dict(fields(body))[1]))[1] == 2, "profiles of the future are rejected")
 
 
+def check_clients(bin_dir, folder):
+    """Who pushes is known by the token: it names the session's client, and is part of what makes requests the same."""
+    gateway = Pushed(bin_dir, folder)
+    lines = b"".join(gateway.perfleet("keygen", "--token", "--role", "push", name, cwd=folder) for name in ("ci", "edge"))
+    with open(os.path.join(folder, "tokens"), "wb") as file:
+        file.write(lines)
+    gateway.data = os.path.join(folder, "of-clients")
+    gateway.start("--http-tokens", os.path.join(folder, "tokens"))
+    try:
+        body = b"main;work 5\n"
+        for name in ("ci", "edge", "edge"):
+            with open(os.path.join(folder, name + ".token")) as file:
+                headers = {"Authorization": "Bearer " + file.read().strip()}
+            check(gateway.post("/ingest", body, headers, name="shop.cpu")[0] == 200, f"a push of {name}")
+        check(gateway.post("/ingest", body, {}, name="shop.cpu")[0] == 401, "a push without a token")
+        sessions = [(row[1], row[-1]) for row in gateway.table("sessions")["rows"]]
+        check(sorted((target, "client=" + target in labels) for target, labels in sessions) == [("ci", True), ("edge", True)], f"{sessions}")
+        check([gateway.total(name) for name in ("ci", "edge")] == [5, 5], "each client's request is stored once")
+    finally:
+        gateway.process.terminate()
+        gateway.process.wait()
+
+
 def check_kills(gateway):
     """Whatever is killed while requests are stored, each is stored once."""
     expected = 0
@@ -375,10 +398,14 @@ def main():
             check_addresses(gateway)
             check_pyroscope(gateway)
             check_errors(gateway, message)
+            counts = dict(line.split() for line in gateway.get("/metrics")[2].decode().splitlines() if not line.startswith("#"))
+            check(all(int(counts[f"perfleet_http_{name}_total"]) > 0 for name in
+                      ("pushes", "pushes_refused", "pushed_rows", "pushed_profiles_rejected")), f"metrics: {counts}")
             check_kills(gateway)
         finally:
             gateway.process.terminate()
             gateway.process.wait()
+        check_clients(sys.argv[1], folder)
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 

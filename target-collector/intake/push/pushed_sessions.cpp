@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::uint32_t kHoursAheadMax = 1;
 constexpr std::chrono::seconds kEndInterval{5};
+constexpr std::int64_t kForgettingNs = 60 * kNsPerSecond;
+constexpr std::int64_t kLoadNsMin = kNsPerSecond / 4;
 
 std::string bounded(std::string text) {
     text.resize(std::min(text.size(), hello_limits::kNameSizeBytesMax));
@@ -98,12 +100,16 @@ PushedSessions::~PushedSessions() = default;
 
 // With the mutex held.
 Result<Done> PushedSessions::check_known(UtcNs now) {
-    std::erase_if(hashes_, [&](const auto& one) { return one.second.value < now.value - kRememberedNs; });
-    if (!is_loaded_ || now < unsure_until_) {
+    if (now.value >= next_forgetting_.value) {
+        std::erase_if(hashes_, [&](const auto& one) { return one.second.value < now.value - kRememberedNs; });
+        next_forgetting_ = UtcNs{now.value + kForgettingNs};
+    }
+    if (!is_loaded_ || (now < unsure_until_ && now.value - loaded_.value >= kLoadNsMin)) {
         const UtcNs since{is_loaded_ ? now.value - 2 * kSessionNs : now.value - kRememberedNs};
         hashes_.merge(PERFLEET_TRY(load_(since)));
         unsure_until_ = is_loaded_ ? unsure_until_ : UtcNs{now.value + kUnsureNs};
         is_loaded_ = true;
+        loaded_ = now;
     }
     return hashes_.size() < kHashesMax
                ? Result<Done>{Done{}}
@@ -209,6 +215,7 @@ void PushedSessions::drop(const std::shared_ptr<Session>& session) {
     session->is_over = true;
     sessions_.erase(session->key);
     unsure_until_ = UtcNs{clock_().value + kUnsureNs};
+    loaded_ = {};
 }
 
 Result<Done> PushedSessions::end(Session& session) {

@@ -84,7 +84,9 @@ private:
     std::map<std::string, std::shared_ptr<Session>> sessions_;  // by what they are of
     Hashes hashes_;
     bool is_loaded_ = false;
+    UtcNs loaded_;
     UtcNs unsure_until_;
+    UtcNs next_forgetting_;
     std::set<PushHash> running_;  // requests
     std::jthread ender_;
 };
