@@ -26,8 +26,8 @@ enum class TaskOp : std::uint8_t {
     // runs next, or ran before, is (kParentPid, kParentTid).
     kSwitchOut = 13,
     kSwitchIn = 14,
-    // The batch holds a whole part of what a client pushed; (kAddress, kValue) is the part's hash, by which it is stored
-    // once.
+    // The batch holds a whole part of what a client pushed; (kAddress, kValue) is the part's hash, by which it is
+    // stored once.
     kPushed = 15,
 };
 inline constexpr std::uint64_t kTaskOpLast = 15;

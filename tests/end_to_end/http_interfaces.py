@@ -73,7 +73,7 @@ def pprof(samples, period_ns=10_000_000):
 
 class Gateway:
     def __init__(self, bin_dir, folder):
-        self.bin, self.folder = bin_dir, folder
+        self.bin, self.folder = os.path.abspath(bin_dir), folder
         self.data = os.path.join(folder, "data")
 
     def perfleet(self, *words, **options):

@@ -257,12 +257,12 @@ def check_layouts(gateway):
     check(sent("of-both", [old, new]) == (200, 1), "samples of two layouts are rejected")
     check(sent("of-any", [field(1, stack) + indices(2, [4_000])]) == (200, 1), "samples of an unclear layout are rejected")
     check(sent("of-none", [field(1, stack) + indices(2, [name]) + fixed64(5, now)]) == (200, 0) and gateway.total("of-none") == 1, "only a timestamp")
-    check(not {"of-both", "of-any"} & {row[1] for row in gateway.table("sessions")["rows"]}, "what is rejected leaves nothing")
+    check(not {"of-both", "of-any"} & {row[2] for row in gateway.table("sessions")["rows"]}, "what is rejected leaves nothing")
 
 
 def check_addresses(gateway):
     """Frames without names are named by the files of their builds, as those of samples are."""
-    program = os.path.join(os.path.dirname(os.path.abspath(gateway.bin)), "test-bin", "shares_workload")
+    program = os.path.join(os.path.dirname(gateway.bin), "test-bin", "shares_workload")
     notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
     build_id = notes.split("Build ID:")[1].split()[0]
     symbols = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
@@ -347,7 +347,7 @@ def check_clients(bin_dir, folder):
                 headers = {"Authorization": "Bearer " + file.read().strip()}
             check(gateway.post("/ingest", body, headers, name="shop.cpu")[0] == 200, f"a push of {name}")
         check(gateway.post("/ingest", body, {}, name="shop.cpu")[0] == 401, "a push without a token")
-        sessions = [(row[1], row[-1]) for row in gateway.table("sessions")["rows"]]
+        sessions = [(row[2], row[-1]) for row in gateway.table("sessions")["rows"]]
         check(sorted((target, "client=" + target in labels) for target, labels in sessions) == [("ci", True), ("edge", True)], f"{sessions}")
         check([gateway.total(name) for name in ("ci", "edge")] == [5, 5], "each client's request is stored once")
     finally:

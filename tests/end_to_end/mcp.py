@@ -50,8 +50,8 @@ def main():
     perfleet = os.path.join(bin_dir, "perfleet")
     with tempfile.TemporaryDirectory(prefix="perfleet-mcp-") as folder:
         data = os.path.join(folder, "data")
-        subprocess.run([perfleet, "record", "-q", "--data", data, "-F", "499", "-g", "--", "sh", "-c",
-                        "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; ls -R /usr/include | sort > /dev/null"], check=True)
+        subprocess.run([perfleet, "record", "-q", "--data", data, "-F", "999", "-g", "--", "sh", "-c",
+                        "i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done; ls -R /usr/include | sort > /dev/null"], check=True)
         server = Server(bin_dir, "--data", data)
         begun = server.ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "test", "version": "1"})
         check(begun["protocolVersion"] == "2025-06-18" and begun["serverInfo"]["name"] == "perfleet", f"initialize: {begun}")
@@ -70,7 +70,7 @@ def main():
             is_error, text = server.call(tool, **arguments)
             check(not is_error and json.loads(text)["rows"] == json.loads(told)["rows"], f"{tool} {words} differs from the command line")
             check(json.loads(text)["ledger"] == json.loads(told)["ledger"], f"{tool}: its ledger")
-        is_error, text = server.call("top", by="symbol,srcline", limit=100_000)
+        is_error, text = server.call("series", step=0.001, by="comm")
         check(not is_error and len(text) <= 65_536, f"an answer of {len(text)} bytes")
         answer = json.loads(text)
         check(len(answer["rows"]) <= 200 and any("rows are here" in warning for warning in answer["warnings"]), "the cut is told")

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "schemas/gzip/gzip.h"
 #include "query-engine/http/http_server.h"
 #include "query-engine/http/pyroscope/messages.h"
 #include "query-engine/http/pyroscope/querier.h"
 #include "query-engine/select/selection.h"
+#include "schemas/gzip/gzip.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/text/parse.h"
 

@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "schemas/gzip/gzip.h"
 #include "query-engine/http/pyroscope/messages.h"
 #include "query-engine/select/selection.h"
 #include "query-engine/statistic/profile/series.h"
+#include "schemas/gzip/gzip.h"
 #include "schemas/host/host_clock.h"
 
 namespace perfleet::pyroscope {
