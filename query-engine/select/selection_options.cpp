@@ -2,6 +2,11 @@
 #include "query-engine/limits/query_limits.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <iterator>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "schemas/text/parse.h"
@@ -16,20 +21,47 @@ constexpr std::uint32_t kCpuMax = 65'535;
 
 Error usage(const std::string& message) { return {ErrorCode::kUsage, message}; }
 
-// Globs at commas, but not within brackets: "f(int, char*),g" are two functions, and the star is a pointer's.
+bool is_of_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// How many pairs of brackets each character stands in. Brackets without a partner, as of "Thrower<*" and "operator<",
+// count for nothing.
+std::vector<int> depths_of(const std::string& text) {
+    std::vector<int> changes(text.size() + 1);
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        constexpr std::string_view kOpening = "(<[";
+        constexpr std::string_view kClosing = ")>]";
+        if (kOpening.find(text[i]) != std::string_view::npos) {
+            open.push_back(i);
+        } else if (const std::size_t kind = kClosing.find(text[i]); kind != std::string_view::npos) {
+            const auto partner =
+                std::find_if(open.rbegin(), open.rend(), [&](std::size_t at) { return text[at] == kOpening[kind]; });
+            if (partner != open.rend()) {
+                ++changes[*partner];
+                --changes[i];
+                open.erase(std::prev(partner.base()), open.end());
+            }
+        }
+    }
+    std::partial_sum(changes.begin(), changes.end(), changes.begin());
+    return changes;
+}
+
+// Globs at commas, but not within brackets: "f(int, char*),g" are two functions, and the star is a pointer's, as it
+// follows a type; that of "vector<*>::push_back" isn't.
 std::vector<std::string> split_names(const std::string& text) {
     std::vector<std::string> names(1);
-    int depth = 0;
-    for (const char c : text) {
-        depth += c == '(' || c == '<' || c == '[' ? 1 : c == ')' || c == '>' || c == ']' ? -1 : 0;
-        if (c == ',' && depth <= 0) {
+    const std::vector<int> depths = depths_of(text);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == ',' && depths[i] == 0) {
             names.emplace_back();
             continue;
         }
-        if ((c == '*' || c == '?') && depth > 0) {
+        const char before = i == 0 ? '<' : text[i - 1];
+        if (text[i] == '*' && depths[i] > 0 && (is_of_identifier(before) || before == '*' || before == '>')) {
             names.back() += '\\';
         }
-        names.back() += c;
+        names.back() += text[i];
     }
     return names;
 }
@@ -236,6 +268,22 @@ OptionTable<Selection> make_table(UtcNs now) {
 }
 
 }  // namespace
+
+bool is_row_filter(std::string_view option) {
+    constexpr std::array<std::string_view, 9> kFilters{"comm",      "pid", "tid",  "cpu", "cgroup",
+                                                       "container", "pod", "unit", "tag"};
+    return is_frame_filter(option) || std::ranges::find(kFilters, option) != kFilters.end();
+}
+
+std::string filters_text(const OptionValues& values) {
+    std::string text;
+    for (const auto& [name, value] : values) {
+        if (const auto* const given = std::get_if<std::string>(&value); given != nullptr && is_row_filter(name)) {
+            text += (text.empty() ? "--" : " --") + name + " '" + *given + "'";
+        }
+    }
+    return text;
+}
 
 std::span<const OptionSpec> selection_options() {
     static const OptionTable<Selection> kTable = make_table(UtcNs{0});

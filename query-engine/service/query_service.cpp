@@ -1,6 +1,7 @@
 #include "query-engine/service/query_service.h"
 
 #include <algorithm>
+#include <string_view>
 #include <thread>
 
 #include "query-engine/select/selection_options.h"
@@ -107,7 +108,19 @@ Result<QueryEnd> QueryService::run_export(const ExportFormat& format, const Quer
     auto scan = PERFLEET_TRY(Scan::open(store_, selection, &context));
     PERFLEET_TRY(check_event(scan));
     filter_frames(scan, paths_);
-    return format.write({scan, paths_, query.values, now, &context}, reply);
+    auto end = format.write({scan, paths_, query.values, now, &context}, reply);
+    if (const std::string filters = filters_text(query.values); !filters.empty()) {
+        if (!end.ok() && end.error().code == ErrorCode::kNotFound) {
+            return Error{ErrorCode::kNotFound, end.error().message + "; the filters are " + filters};
+        }
+        constexpr std::string_view kOwnWords = "the filters";  // of a page
+        if (end.ok() && std::ranges::none_of(end->warnings, [&](const std::string& warning) {
+                return warning.find(kOwnWords) != std::string::npos;
+            })) {
+            end->warnings.push_back("only rows that pass " + filters + "; the ledger is of all of the selection");
+        }
+    }
+    return end;
 }
 
 }  // namespace perfleet

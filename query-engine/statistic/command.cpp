@@ -204,10 +204,8 @@ Result<Selection> check(const QueryCommand& query, const OptionValues& values, U
 std::vector<OptionSpec> QueryCommand::selection() const {
     std::vector<OptionSpec> all;
     for (const OptionSpec& option : selection_options()) {
-        const bool is_of_frames = option.name == "image" || option.name == "symbol";
-        constexpr std::array<std::string_view, 9> kOfRows{"comm",      "pid", "tid",  "cpu", "cgroup",
-                                                          "container", "pod", "unit", "tag"};
-        const bool is_of_rows = is_of_frames || std::find(kOfRows.begin(), kOfRows.end(), option.name) != kOfRows.end();
+        const bool is_of_frames = is_frame_filter(option.name);
+        const bool is_of_rows = is_row_filter(option.name);
         const bool is_of_events = option.name == "event" || option.name == "off-cpu" || option.name == "measure";
         if ((has_event || !is_of_events) && (!is_of_frames || filters == QueryFilters::kFrames) &&
             (!is_of_rows || filters != QueryFilters::kNone)) {
@@ -249,9 +247,11 @@ Result<Answer> run_query(std::string_view command, const OptionValues& values, c
         }
     }
     warn_of_no_rows(*query, answer);
-    if (selection.filter.has_rows() || selection.filter.has_frames()) {
-        answer.warnings.push_back(
-            "counts are of the rows that pass the filters; the ledger is of all of the selection");
+    if (const std::string filters = filters_text(values); !filters.empty()) {
+        answer.warnings.push_back(answer.rows.empty()
+                                      ? "no row passes " + filters + "; without it: the rows of the ledger"
+                                      : "counts are of the rows that pass the filters; the ledger is of all of the "
+                                        "selection");
     }
     return answer;
 }

@@ -1,6 +1,7 @@
 // Filters against the same rows told apart by the unfiltered answer: what each filter takes adds up to it.
 #include <gtest/gtest.h>
 
+#include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "query-engine/statistic/testing/text_query.h"
 #include "storage/store/memory_store.h"
@@ -111,12 +112,42 @@ TEST_F(Filter, TakesGlobs) {
         for (const auto& [name, sum] : sums) {
             expected += name.starts_with(start) ? sum : 0;
         }
-        // In brackets a star stands for itself.
         const std::string pattern = (start == "[" ? "?" : start) + "*";
         expected = pattern == "?*" ? self_sum(all) : expected;
         EXPECT_EQ(self_sum(top({{option, pattern}}, "symbol,image,command")), expected) << option;
         EXPECT_EQ(self_sum(top({{option, "(*)"}}, "symbol,image,command")), 0U) << option;
     }
+}
+
+TEST(FilterNames, AreWhatUsersOfCPlusPlusType) {
+    struct NameCase {
+        std::string given;
+        std::string name;
+        bool is_taken;
+    };
+    for (const NameCase& one :
+         {NameCase{"Thrower<*", "Thrower<int>::run()", true}, NameCase{"Thrower<*", "Thrower::run()", false},
+          NameCase{"Thrower<*>::run*", "Thrower<int>::run()", true},
+          NameCase{"Thrower<*>::run*", "Thrower<int>::stop()", false},
+          NameCase{"map<int, *>::at", "map<int, char>::at", true}, NameCase{"Thrower<*,other", "other", true},
+          NameCase{"Thrower<*,other", "Thrower<char>", true}, NameCase{"f(char*)", "f(char*)", true},
+          NameCase{"f(char*)", "f(char, int)", false}, NameCase{"f(int, char**),g", "f(int, char**)", true},
+          NameCase{"f(int, char**),g", "g", true}, NameCase{"f(void (*)(int))", "f(void (*)(int))", true},
+          NameCase{"operator<*", "operator<<", true}, NameCase{"operator<,g", "operator<", true},
+          NameCase{"A::operator->,B<*>", "A::operator->", true}, NameCase{"A::operator->,B<*>", "B<C>", true},
+          NameCase{"[kernel]", "[kernel]", true}, NameCase{"std::*", "std::sort<int*>(int*, int*)", true}}) {
+        const auto selection = read_selection(OptionValues{{"symbol", one.given}}, UtcNs{0});
+        ASSERT_TRUE(selection.ok()) << selection.error().message;
+        EXPECT_EQ(matches_any(selection->filter.symbols, one.name), one.is_taken) << one.given << " and " << one.name;
+    }
+}
+
+TEST_F(Filter, ThatNoRowPassesIsNamed) {
+    const Answer none = top({{"symbol", "nowhere<*"}, {"cpu", "0-63"}}, "symbol");
+    EXPECT_TRUE(none.rows.empty());
+    EXPECT_TRUE(std::any_of(none.warnings.begin(), none.warnings.end(), [](const std::string& line) {
+        return line.starts_with("no row passes --cpu '0-63' --symbol 'nowhere<*'");
+    })) << none.warnings.size();
 }
 
 TEST_F(Filter, SaysThatTheLedgerIsOfAllRows) {

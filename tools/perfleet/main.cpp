@@ -17,7 +17,7 @@
 #include "storage/engine/rocksdb/folder.h"
 #include "storage/store/open_engine.h"
 #include "target-collector/linux/symbols/confined_reader.h"
-#include "tools/perfleet/perf_commands.h"
+#include "tools/perfleet/query/perf_commands.h"
 #include "tools/perfleet/shell/invocation.h"
 #include "tools/perfleet/shell/terminal.h"
 

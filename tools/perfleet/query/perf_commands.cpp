@@ -1,4 +1,4 @@
-#include "tools/perfleet/perf_commands.h"
+#include "tools/perfleet/query/perf_commands.h"
 
 #include <CLI/CLI.hpp>
 
