@@ -99,8 +99,7 @@ Result<QueryEnd> write_folded(const ExportInput& input, Symbolizer& symbolizer, 
     outcome.summary = "collapsed stacks";
     const auto measure = PERFLEET_TRY(choose_measure(scan));
     if (!measure) {
-        outcome.warnings.emplace_back(
-            "no samples are in the selection: the file is empty (perfleet losses lists what there is)");
+        outcome.warnings.push_back("the file is empty: " + no_samples_text(scan));
         return outcome;
     }
     Folding folding{symbolizer, scan.memory(), scan.worker_count()};
@@ -109,6 +108,9 @@ Result<QueryEnd> write_folded(const ExportInput& input, Symbolizer& symbolizer, 
         expansion.visit(scan, *measure, {}, [&](const EpochStackCounts& epoch) { folding.add(*measure, epoch); }));
     ShownAmounts amounts;
     const std::string text = folding.text(amounts);
+    if (text.empty()) {
+        outcome.warnings.push_back("the file is empty: " + no_samples_text(scan));
+    }
     PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{text})));
     folding.names().add_hint(FrameNames::HintAt::kNoAddresses, outcome.warnings);
     amounts.warn_of_negative(measure->unit, outcome.warnings);

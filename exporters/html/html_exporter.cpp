@@ -219,9 +219,7 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
         PageData none;
         none.title = options.title;
         none.unit = kRowUnit;
-        return write_empty_page(
-            scan, std::move(none),
-            "no samples are in the selection: nothing to show (perfleet losses lists what there is)", sink);
+        return write_empty_page(scan, std::move(none), no_samples_text(scan), sink);
     }
     const Measure& measure = *chosen;
     PageData data;

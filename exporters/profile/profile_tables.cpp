@@ -84,8 +84,7 @@ ProfileNotes profile_notes(const Scan& scan, const std::vector<Measure>& events,
         }
     }
     if (events.empty()) {
-        notes.warnings.emplace_back(
-            "no samples are in the selection: the profile is empty (perfleet losses lists what there is)");
+        notes.warnings.push_back("the profile is empty: " + no_samples_text(scan));
     } else {
         warn_of_no_samples(events.front(), has_samples, notes.warnings);
     }

@@ -25,7 +25,7 @@ Result<Answer> make_annotate(const Scan& scan, Symbolizer& symbolizer) {
                       {"last", "byte"},  {"offset", "byte"},        {"self", unit}, {"is_file_offset", ""},
                       {"start", "byte"}, {"self_samples", kRowUnit}};
     if (!measure) {
-        answer.warnings.push_back("no samples are in the selection (perfleet losses lists what there is)");
+        answer.warnings.push_back(no_samples_text(scan));
         return answer;
     }
     std::map<std::pair<ImageDefinition, std::uint64_t>, Sum> sums;  // by image and offset

@@ -205,7 +205,7 @@ Result<Answer> make_series(const Scan& scan, Symbolizer& symbolizer, const Serie
     answer.columns.push_back({"amount", unit});
     answer.columns.push_back({"samples", kRowUnit});
     if (!measure) {
-        answer.warnings.emplace_back("no samples are in the selection (perfleet losses lists what there is)");
+        answer.warnings.push_back(no_samples_text(scan));
         return answer;
     }
     const Steps steps = PERFLEET_TRY(steps_of(scan, *measure, options.step_s));

@@ -323,7 +323,7 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
         Measure none;
         none.unit = kRowUnit;
         answer.columns = columns_of_top(options, none);
-        answer.warnings.push_back("no samples are in the selection (perfleet losses lists what there is)");
+        answer.warnings.push_back(no_samples_text(scan));
         return answer;
     }
     const Measure& measure = *chosen;

@@ -215,7 +215,7 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
                       {"total_samples", kRowUnit},
                       {"self_samples", kRowUnit}};
     if (!measure) {
-        answer.warnings.emplace_back("no samples are in the selection (perfleet losses lists what there is)");
+        answer.warnings.push_back(no_samples_text(scan));
         return answer;
     }
     CallTree tree{symbolizer, scan.memory(), scan.worker_count(), options};

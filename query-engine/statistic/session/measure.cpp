@@ -261,6 +261,20 @@ void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings)
                        " no clean end: still running, or stopped uncleanly and its last rows are unknown");
 }
 
+std::string no_samples_text(const Scan& scan) {
+    for (const ScannedSession& session : scan.sessions()) {
+        for (const EventRecord& event : session.record.events) {
+            std::vector<std::string> ignored;
+            if (event.kind == Kind::kSample && session.end && event_ledger(scan, event.name, ignored).produced == 0) {
+                return "no samples are in the selection: " + event.name +
+                       " was recorded, and what ran was too short for a sample (sample more often with -F max, or "
+                       "record for longer)";
+            }
+        }
+    }
+    return "no samples are in the selection (perfleet losses lists what there is)";
+}
+
 void warn_of_no_samples(const Measure& measure, bool has_samples, std::vector<std::string>& warnings) {
     if (!has_samples) {
         warnings.push_back(

@@ -91,6 +91,9 @@ void warn_of_other_events(const Scan& scan, const Measure& measure, std::vector<
 // Adds a warning that names sessions without an end, if there are any.
 void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings);
 
+// Why the selection has no samples at all.
+[[nodiscard]] std::string no_samples_text(const Scan& scan);
+
 // Adds a warning if time range and filters leave no sample.
 void warn_of_no_samples(const Measure& measure, bool has_samples, std::vector<std::string>& warnings);
 
