@@ -146,7 +146,7 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Qu
     Scan scan{store, selection, context};
     const auto filter = PERFLEET_TRY(SessionFilter::make(selection.matchers));
     auto chosen_sessions = PERFLEET_TRY(noted_sessions(store, &filter, scan.memory_.get()));
-    PERFLEET_TRY(choose_session(selection.session, chosen_sessions));
+    PERFLEET_TRY(choose_session(selection.session, chosen_sessions, selection.use));
     if (selection.reads_large_texts) {
         PERFLEET_TRY(complete_records(store, chosen_sessions, *scan.memory_));
     }

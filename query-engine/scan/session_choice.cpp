@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schemas/text/parse.h"
+#include "schemas/vocabulary/row_clock.h"
 
 namespace perfleet {
 namespace {
@@ -79,8 +80,63 @@ std::optional<std::string> id_prefix(const std::string& text) {
     return prefix;
 }
 
+constexpr std::uint32_t kTypeSoftware = 1;  // perf_event_attr.type
+
+// A run of `compare` is one value of each figure: it says nothing alone.
+bool is_of_comparison(const SessionRecord& record) {
+    return std::ranges::any_of(record.labels, [](const auto& label) { return label.first == "comparison"; });
+}
+
+bool serves(const SessionRecord& record, SessionUse use) {
+    const bool has_own_times = record.clock_name != kRowClock;
+    return std::ranges::any_of(record.events, [&](const EventRecord& event) {
+        const bool is_tracepoint = event.kind == Kind::kTracepoint;
+        // Those of programs that measure themselves have the type of software events, or none.
+        const bool is_from_kernel = event.perf_type > kTypeSoftware;
+        switch (use) {
+            case SessionUse::kProfile: return event.kind == Kind::kSample || (is_tracepoint && is_from_kernel);
+            case SessionUse::kDurations:
+                return event.kind == Kind::kLatency || (is_tracepoint && !is_from_kernel && !is_of_comparison(record));
+            case SessionUse::kTracepoints: return is_tracepoint && has_own_times;
+            case SessionUse::kAny:
+            case SessionUse::kLikeTheLast: break;
+        }
+        return true;
+    });
+}
+
+// The first use that the session has.
+SessionUse use_of(const SessionRecord& record) {
+    for (const SessionUse use : {SessionUse::kProfile, SessionUse::kDurations, SessionUse::kTracepoints}) {
+        if (serves(record, use)) {
+            return use;
+        }
+    }
+    return SessionUse::kAny;
+}
+
+// Of one session, and how to make one.
+struct UseText {
+    std::string_view does;
+    std::string_view hint;
+};
+UseText text_of(SessionUse use) {
+    switch (use) {
+        case SessionUse::kProfile: return {"was recorded to sample", "perfleet record -- COMMAND does"};
+        case SessionUse::kDurations:
+            return {"measures times",
+                    "they come from perfleet import, latency --function IMAGE:FUNCTION, and programs that measure "
+                    "themselves; --pair START,STOP takes the time between two tracepoints; for where the time goes: "
+                    "perfleet top"};
+        case SessionUse::kTracepoints: return {"has tracepoints", "perfleet record -e SYSTEM:EVENT"};
+        case SessionUse::kAny:
+        case SessionUse::kLikeTheLast: break;
+    }
+    return {"is alike", "perfleet sessions lists them"};
+}
+
 // "last", or "last~2": the second before it.
-Result<Done> choose_from_last(const std::string& wanted, NotedSessions& sessions) {
+Result<std::size_t> choose_from_last(const std::string& wanted, NotedSessions& sessions, SessionUse use) {
     std::size_t before = 0;
     if (const std::size_t tilde = wanted.find('~'); tilde != std::string::npos) {
         const auto number = number_of<std::size_t>(std::string_view{wanted}.substr(tilde + 1));
@@ -91,14 +147,31 @@ Result<Done> choose_from_last(const std::string& wanted, NotedSessions& sessions
         before = *number;
     }
     const std::vector<SessionName> names = in_order(sessions);
-    if (before >= names.size()) {
-        return Error{ErrorCode::kNotFound,
-                     "--session " + wanted + ": " +
-                         (names.empty() ? "no session is selected"
-                                        : "only " + std::to_string(names.size()) + " sessions are selected")};
+    const auto is_meant =
+        [&, last_use = names.empty() ? use : use_of(sessions.at(names.back()).record)](const SessionRecord& record) {
+            return use == SessionUse::kAny ||
+                   (use == SessionUse::kLikeTheLast ? use_of(record) == last_use : serves(record, use));
+        };
+    std::size_t meant_count = 0;
+    for (std::size_t i = names.size(); i-- > 0;) {
+        if (is_meant(sessions.at(names[i]).record) && meant_count++ == before) {
+            leave(names[i], sessions);
+            return names.size() - 1 - i - before;
+        }
     }
-    leave(names[names.size() - 1 - before], sessions);
-    return Done{};
+    const auto count_text = [](std::size_t count) {
+        return std::to_string(count) + (count == 1 ? " session" : " sessions");
+    };
+    if (names.empty()) {
+        return Error{ErrorCode::kNotFound, "--session " + wanted + ": no session is selected"};
+    }
+    const UseText text = text_of(use);
+    return Error{ErrorCode::kNotFound,
+                 meant_count == 0 ? "of " + count_text(names.size()) + " none " + std::string{text.does} + " (" +
+                                        std::string{text.hint} + ")"
+                                  : "--session " + wanted + ": only " + count_text(meant_count) +
+                                        (meant_count == names.size() ? "" : " of " + std::to_string(names.size())) +
+                                        (meant_count == 1 ? " is meant" : " are meant") + " by last"};
 }
 
 }  // namespace
@@ -169,12 +242,14 @@ std::size_t size_bytes_of(const NotedSessions& sessions) {
     return size_bytes;
 }
 
-Result<Done> choose_session(const std::string& wanted, NotedSessions& sessions) {
+bool is_from_last(std::string_view wanted) { return wanted == "last" || wanted.starts_with("last~"); }
+
+Result<std::size_t> choose_session(const std::string& wanted, NotedSessions& sessions, SessionUse use) {
     if (wanted.empty()) {
-        return Done{};
+        return 0;
     }
-    if (wanted == "last" || wanted.starts_with("last~")) {
-        return choose_from_last(wanted, sessions);
+    if (is_from_last(wanted)) {
+        return choose_from_last(wanted, sessions, use);
     }
     const std::vector<SessionName> names = in_order(sessions);
     const auto named = std::find_if(names.rbegin(), names.rend(), [&](const SessionName& name) {
@@ -182,7 +257,7 @@ Result<Done> choose_session(const std::string& wanted, NotedSessions& sessions) 
     });
     if (named != names.rend()) {
         leave(*named, sessions);
-        return Done{};
+        return 0;
     }
     const std::optional<std::string> prefix = id_prefix(wanted);
     if (!prefix) {
@@ -203,7 +278,7 @@ Result<Done> choose_session(const std::string& wanted, NotedSessions& sessions) 
         return Error{ErrorCode::kUsage, "--session " + wanted + ": " + std::to_string(sessions.size()) +
                                             " sessions begin so; write more of its digits"};
     }
-    return Done{};
+    return 0;
 }
 
 }  // namespace perfleet

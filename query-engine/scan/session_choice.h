@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "query-engine/scan/query_memory.h"
 #include "query-engine/select/selection.h"
@@ -33,9 +34,13 @@ using NotedSessions = std::map<SessionName, NotedSession>;
 // Approximate memory of the records, in bytes.
 [[nodiscard]] std::size_t size_bytes_of(const NotedSessions& sessions);
 
-// Keeps only the session that `wanted` names, or all if it is empty. `last` is the session received or imported last;
-// among several with the same given name, the last one is meant. Removed sessions can't be named. Errors: kNotFound,
-// kUsage.
-[[nodiscard]] Result<Done> choose_session(const std::string& wanted, NotedSessions& sessions);
+// `last` or `last~N`.
+[[nodiscard]] bool is_from_last(std::string_view wanted);
+
+// Keeps only the session that `wanted` names, or all if it is empty. `last` is the session of this use that was
+// received or imported last; among several with the same given name, the last one is meant. Removed sessions can't be
+// named. Returns how many newer sessions of other uses `last` has passed over. Errors: kNotFound, kUsage.
+[[nodiscard]] Result<std::size_t> choose_session(const std::string& wanted, NotedSessions& sessions,
+                                                 SessionUse use = SessionUse::kAny);
 
 }  // namespace perfleet

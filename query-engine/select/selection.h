@@ -66,6 +66,15 @@ struct TimeWindow {
                                                 Ticks last_sample) const;
 };
 
+// What a query shows, and so which sessions `last` and `last~1` count.
+enum class SessionUse : std::uint8_t {
+    kAny,
+    kProfile,      // recorded to sample, also without a sample
+    kDurations,    // that measure times themselves
+    kTracepoints,  // with tracepoints or probes
+    kLikeTheLast,  // of the use of the session that came last
+};
+
 inline constexpr std::size_t kFilterSizeBytesMax = 4096;  // of one option's text
 
 struct Selection {
@@ -74,6 +83,7 @@ struct Selection {
     std::optional<UtcNs> to;           // excluded
     std::optional<TimeWindow> window;  // excludes `from` and `to`; has the filters below, too
     std::string session;               // names one session (scan/session_choice.h); empty: all
+    SessionUse use = SessionUse::kAny;
     std::optional<std::string> event;  // only this event, by name
     bool is_off_cpu = false;           // `event` is the blocked time; runnable time belongs to it
     bool counts_rows = false;          // widths are numbers of rows, not amounts

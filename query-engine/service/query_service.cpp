@@ -104,7 +104,8 @@ Result<QueryEnd> QueryService::run_export(const ExportFormat& format, const Quer
         }
     }
     const UtcNs now = utc_now();
-    const auto selection = PERFLEET_TRY(read_selection(query.values, now));
+    auto selection = PERFLEET_TRY(read_selection(query.values, now));
+    selection.use = SessionUse::kProfile;
     auto scan = PERFLEET_TRY(Scan::open(store_, selection, &context));
     PERFLEET_TRY(check_event(scan));
     filter_frames(scan, paths_);

@@ -73,7 +73,7 @@ QueryCommand profile(std::string name, std::string summary, const OptionTable<Op
                      Result<Answer> (*make)(const Scan&, Symbolizer&, const Options&)) {
     QueryCommand made = command(std::move(name), std::move(summary), "", table, make);
     made.footer = kSharesFooter;
-    made.sessions = QuerySessions::kLast;
+    made.use = SessionUse::kProfile;
     made.filters = QueryFilters::kFrames;
     return made;
 }
@@ -108,6 +108,7 @@ QueryCommand diff() {
         const Result<DiffQuestion> question = parse_diff(values, selection, now);
         return question.ok() ? Result<Done>{Done{}} : Error{question.error()};
     };
+    made.use = SessionUse::kLikeTheLast;
     made.filters = QueryFilters::kFrames;
     made.run = run_diff;
     return made;
@@ -141,6 +142,7 @@ std::vector<QueryCommand> make_commands() {
         "latency", "What measured latencies say: percentiles, intervals, validity warnings", "measured values",
         latency_options(),
         [](const Scan& scan, Symbolizer&, const LatencyOptions& options) { return make_latency(scan, options); }));
+    commands.back().use = SessionUse::kDurations;
     commands.back().empty_hint =
         "they come from perfleet import, and from programs that measure themselves; --function IMAGE:FUNCTION measures "
         "here and now, --pair START,STOP takes the time between two tracepoints; for where the time goes: perfleet "
@@ -150,6 +152,7 @@ std::vector<QueryCommand> make_commands() {
                                [](const Scan& scan, Symbolizer&, const TracepointOptions& options) {
                                    return make_tracepoints(scan, options);
                                }));
+    commands.back().use = SessionUse::kTracepoints;
     commands.push_back(command(
         "counters", "Totals of counters", "counters", counter_options(),
         [](const Scan& scan, Symbolizer&, const CounterOptions& options) { return make_counters(scan, options); }));
@@ -195,11 +198,17 @@ Result<Selection> check(const QueryCommand& query, const OptionValues& values, U
     }
     auto selection = PERFLEET_TRY(read_selection(values, now));
     selection.reads_large_texts = !query.is_inventory;
+    selection.use = query.use_with(values);
     PERFLEET_TRY(query.check(values, selection, now));
     return selection;
 }
 
 }  // namespace
+
+SessionUse QueryCommand::use_with(const OptionValues& values) const {
+    const bool pairs = use != SessionUse::kProfile && use != SessionUse::kAny && values.contains("pair");
+    return pairs ? SessionUse::kTracepoints : use;
+}
 
 std::vector<OptionSpec> QueryCommand::selection() const {
     std::vector<OptionSpec> all;

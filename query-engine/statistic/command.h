@@ -27,27 +27,27 @@ struct QueryInput {
     QueryContext* context = nullptr;
 };
 
-// The sessions of a local store that are selected by default.
-enum class QuerySessions : std::uint8_t { kLast, kAll };
-
 // Filters of rows that a command offers: none; threads and CPUs; or frames, too.
 enum class QueryFilters : std::uint8_t { kNone, kRows, kFrames };
 
 struct QueryCommand {
     std::string name;
     std::vector<std::string> aliases;
-    std::string summary;              // one line of help
-    std::string footer;               // below the help of its options
-    std::vector<OptionSpec> options;  // in addition to those of every command (selection_options)
-    std::string rows;                 // the noun in "no ROWS are in the selection", for empty answers
-    std::string empty_hint;           // hint what to do about an empty answer
-    QuerySessions sessions = QuerySessions::kAll;
-    bool is_inventory = false;  // an inventory: its empty answer needs no hint at an inventory
+    std::string summary;                // one line of help
+    std::string footer;                 // below the help of its options
+    std::vector<OptionSpec> options;    // in addition to those of every command (selection_options)
+    std::string rows;                   // the noun in "no ROWS are in the selection", for empty answers
+    std::string empty_hint;             // hint what to do about an empty answer
+    SessionUse use = SessionUse::kAny;  // of the sessions that `last` counts; kProfile, kDurations, kTracepoints: a
+                                        // local store's last one is meant unless the selection says otherwise
+    bool is_inventory = false;          // an inventory: its empty answer needs no hint at an inventory
     QueryFilters filters = QueryFilters::kRows;
     bool has_event = true;  // whether an event may be selected
     std::function<Result<Done>(const OptionValues&, const Selection&, UtcNs now)> check;
     std::function<Result<Answer>(const QueryInput&)> run;
 
+    // `use`, unless these options pair tracepoints.
+    [[nodiscard]] SessionUse use_with(const OptionValues& values) const;
     // The options that all commands have, as far as this one offers them.
     [[nodiscard]] std::vector<OptionSpec> selection() const;
 };

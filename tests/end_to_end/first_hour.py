@@ -291,7 +291,7 @@ def record_at_a_frequency_or_period(user):
 def top_takes_the_last_session_and_says_so(user):
     user.run(f"perfleet record -q -g -- {xz(user)} > /dev/null")
     result = user.run("perfleet top")
-    check("last" in result.err and "--all" in result.err, result.err)
+    check(re.match(r"perfleet: session [0-9a-f]{8}, \d+ s ago: xz .* \(of \d+ sessions; --all: every one\)\n", result.err), result.err)
     check(user.run("perfleet top --all").out != result.out, "--all changes nothing")
 
 
@@ -602,7 +602,7 @@ def a_rebuilt_program_keeps_its_names(user):
 @step
 def a_stripped_program_that_is_gone_is_reported_once(user):
     user.run("gcc -O1 -static -s -o bare spin_before.c && perfleet record -q -- ./bare && rm bare")
-    warnings = [line for line in user.run("perfleet top").err.splitlines() if "bare" in line]
+    warnings = [line for line in user.run("perfleet top").err.splitlines() if "bare" in line and "warning" in line]
     check(len(warnings) == 1 and "--symfs" in warnings[0], warnings)
 
 

@@ -226,5 +226,33 @@ TEST_F(SessionsProgram, ChangesSessionsWhileARecorderWrites) {
     expect_explained(losses);
 }
 
+// The profile isn't gone because something else was measured since.
+TEST_F(SessionsProgram, TheLastIsThatOfWhatIsAsked) {
+    const auto said = [&](const std::vector<std::string>& arguments) {
+        std::vector<std::string> all{arguments};
+        all.insert(all.end(), {"--data", data_});
+        const Finished finished = perfleet(all);
+        EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
+        return finished.error_output.substr(0, finished.error_output.find('\n')) + "\n" + finished.output;
+    };
+    record(50);
+    const std::string recorded = ids().back();
+    const Finished nothing = perfleet({"latency", "--session", "last", "--data", data_});
+    EXPECT_EQ(nothing.ending.status, 1);
+    EXPECT_NE(nothing.error_output.find("of 1 session none measures times"), std::string::npos) << nothing.error_output;
+    ASSERT_EQ(perfleet({"compare", "--data", data_, "-n", "2", "--", "true", ":::", "true"}).ending.status, 0);
+    const std::string top = said({"top"});
+    EXPECT_EQ(top.find("perfleet: session " + recorded.substr(0, 8) + ", "), 0U) << top;
+    EXPECT_NE(top.find(" ago: " + workload_path("getppid_workload").substr(0, 5)), std::string::npos) << top;
+    EXPECT_NE(top.find("; passes over 4 newer of other kinds (of 5 sessions; --all: every one)\n"), std::string::npos)
+        << top;
+    EXPECT_NE(top.find("getppid"), std::string::npos) << top;
+    EXPECT_EQ(said({"tracepoints"}).find("perfleet: session " + recorded.substr(0, 8)), 0U);
+    ASSERT_EQ(perfleet({"record", "-q", "--data", data_, "-F", "1", "--", "true"}).ending.status, 0);
+    const Finished empty = perfleet({"top", "--data", data_});
+    EXPECT_NE(empty.error_output.find("what ran was too short for a sample"), std::string::npos) << empty.error_output;
+    EXPECT_EQ(said({"top", "--session", "last~1"}).find("perfleet: session " + recorded.substr(0, 8)), 0U);
+}
+
 }  // namespace
 }  // namespace perfleet::end_to_end::sessions_program_test

@@ -10,12 +10,15 @@
 #include "query-engine/service/query_service.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/peers/key_file.h"
+#include "schemas/text/layout.h"
+#include "schemas/text/utf8.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/import/program_files.h"
 #include "tools/perfleet/import/recording_file.h"
 #include "tools/perfleet/import/session/stored_session_writer.h"
+#include "tools/perfleet/query/table_text.h"
 #include "tools/perfleet/shell/invocation.h"
 #include "tools/perfleet/shell/progress_line.h"
 #include "tools/perfleet/shell/terminal.h"
@@ -94,23 +97,49 @@ Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
 
 namespace {
 
-// Without a selection, a query of a store uses the last session, like perf's one file: names it in `values` and on
-// standard error.
-Result<Done> choose_last_session(const StoreReader& store, QueryOptions& options) {
+// "session 1a2b3c4d, 5 min ago: ls -l (of 7 sessions; --all: every one)": which one `last` means.
+std::string line_of(const NotedSession& session, std::size_t count, std::size_t passed_over) {
+    constexpr std::size_t kIdDigits = 8;
+    constexpr std::size_t kCommandColumnsMax = 40;
+    const std::vector<std::string>& words = session.record.host.command_line;
+    auto begin = std::find(words.begin(), words.end(), "--");
+    begin = begin == words.end() || begin + 1 == words.end() ? words.begin() : begin + 1;
+    std::string command;
+    for (; begin != words.end(); ++begin) {
+        command += (command.empty() ? "" : " ") + *begin;
+    }
+    const std::int64_t age_s = std::max<std::int64_t>(0, utc_now().value - session.record.came().value) / kNsPerSecond;
+    return "session " + session_hex(session.record.session).substr(0, kIdDigits) +
+           (session.note.given_name.empty() ? "" : " (" + session.note.given_name + ")") + ", " +
+           rough_text(std::chrono::seconds{age_s}) + " ago" +
+           (command.empty() ? "" : ": " + shortened(printable(command), kCommandColumnsMax)) +
+           (passed_over == 0 ? "" : "; passes over " + std::to_string(passed_over) + " newer of other kinds") +
+           (count == 1 ? "" : " (of " + std::to_string(count) + " sessions; --all: every one)");
+}
+
+// Without a selection, a query of a store uses the last session of its use, like perf's one file: names it in `values`
+// and on standard error.
+Result<Done> choose_last_session(const StoreReader& store, SessionUse use, QueryOptions& options) {
     OptionValues& values = options.values;
-    if (options.takes_all || values.contains("session") || values.contains("select") || values.contains("from") ||
-        values.contains("until")) {
+    const bool has_range = values.contains("from") || values.contains("until");
+    const std::string wanted = values.contains("session") ? text_option(values, "session") : has_range ? "" : "last";
+    if (options.takes_all || !options.input.empty() || values.contains("select") || !is_from_last(wanted)) {
         return Done{};
     }
-    const auto sessions = PERFLEET_TRY(noted_sessions(store));
-    const auto count = std::count_if(sessions.begin(), sessions.end(),
-                                     [](const auto& entry) { return !entry.second.note.is_removed; });
-    if (sessions.size() > 1 && count != 0) {
-        values["session"] = "last";
+    auto sessions = PERFLEET_TRY(noted_sessions(store));
+    std::erase_if(sessions, [](const auto& entry) { return entry.second.note.is_removed; });
+    if (sessions.empty()) {
+        return Done{};
     }
-    if (count > 1) {
-        print_note("of " + std::to_string(count) +
-                   " sessions the last (--all: every one; perfleet sessions lists them)");
+    const std::size_t count = sessions.size();
+    const Result<std::size_t> passed_over = choose_session(wanted, sessions, use);
+    if (!passed_over.ok()) {  // without one that is meant, the answer about all says what to do
+        return values.contains("session") ? Result<Done>{Error{passed_over.error()}} : Done{};
+    }
+    values["session"] = wanted;
+    if (const SessionId id = sessions.begin()->first.session; options.shown_session != id) {
+        options.shown_session = id;
+        print_note(line_of(sessions.begin()->second, count, *passed_over));
     }
     return Done{};
 }
@@ -137,10 +166,10 @@ private:
     std::atomic<bool> never_ = false;
 };
 
-Result<QueryEnd> ask_store(QueryOptions& options, Query query, QuerySessions meant, QueryReply& reply) {
+Result<QueryEnd> ask_store(QueryOptions& options, Query query, SessionUse use, QueryReply& reply) {
     const auto store = PERFLEET_TRY(open_data(options));
-    if (meant == QuerySessions::kLast) {
-        PERFLEET_TRY(choose_last_session(*store, options));
+    if (use != SessionUse::kAny && use != SessionUse::kLikeTheLast) {
+        PERFLEET_TRY(choose_last_session(*store, use, options));
         query.values.insert(options.values.begin(), options.values.end());
     }
     return QueryService{*store, options.symbol_paths(), export_formats()}.run(std::move(query), reply);
@@ -157,7 +186,9 @@ Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
         return client->ask_table(command.name, options.values);
     }
     OwnReply reply{command.name, nullptr};
-    PERFLEET_TRY(ask_store(options, {command.name, options.values}, command.sessions, reply));
+    const bool is_of_two = command.use == SessionUse::kLikeTheLast;
+    const SessionUse use = is_of_two ? command.use : command.use_with(options.values);
+    PERFLEET_TRY(ask_store(options, {command.name, options.values}, use, reply));
     return std::move(reply.table);
 }
 
@@ -171,7 +202,7 @@ Result<QueryEnd> ask_file(QueryOptions& options, Query query, ExportSink& sink) 
             [&](std::uint64_t offset, std::span<const std::byte> bytes) { return sink.write_at(offset, bytes); });
     }
     OwnReply reply{"export", &sink};
-    return ask_store(options, std::move(query), QuerySessions::kLast, reply);
+    return ask_store(options, std::move(query), SessionUse::kProfile, reply);
 }
 
 }  // namespace perfleet

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "daemon/option/option.h"
@@ -24,8 +25,9 @@ struct QueryOptions {
     std::string key;
     std::string gateway_key;
     std::string symfs;
-    bool takes_all = false;  // --all: every session
-    OptionValues values;     // in the query engine's form
+    bool takes_all = false;                  // --all: every session
+    OptionValues values;                     // in the query engine's form
+    std::optional<SessionId> shown_session;  // that a note has named for `last`
 
     // Adds options that choose the source and the rows. The object must outlive the parsing. `options` are those of the
     // command, including the selection's.

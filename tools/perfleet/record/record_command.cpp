@@ -88,7 +88,10 @@ Result<bool> show_table(const Recorded& recorded, const std::string& command, Op
 }
 
 Result<Scan> scan_of(const StoreReader& store, const std::string& session) {
-    const Result<Selection> selection = read_selection(OptionValues{{"session", session}}, utc_now());
+    Result<Selection> selection = read_selection(OptionValues{{"session", session}}, utc_now());
+    if (selection.ok()) {
+        selection->use = SessionUse::kProfile;
+    }
     return selection.ok() ? Scan::open(store, *selection) : Result<Scan>{Error{selection.error()}};
 }
 

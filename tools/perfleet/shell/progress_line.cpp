@@ -4,32 +4,32 @@
 #include <utility>
 
 namespace perfleet {
-namespace {
 
-// "12 s", "3 min", "2 h 5 min".
-std::string duration_text(std::uint64_t seconds) {
-    constexpr std::uint64_t kMinute = 60;
-    constexpr std::uint64_t kHour = 3'600;
+std::string rough_text(std::chrono::seconds duration) {
+    constexpr std::int64_t kMinute = 60;
+    constexpr std::int64_t kHour = 3'600;
+    constexpr std::int64_t kDay = 24 * kHour;
+    const std::int64_t seconds = duration.count();
     if (seconds < 2 * kMinute) {
         return std::to_string(seconds) + " s";
+    }
+    if (seconds >= 2 * kDay) {
+        return std::to_string(seconds / kDay) + " days";
     }
     const std::string minutes = std::to_string(seconds % kHour / kMinute) + " min";
     return seconds < kHour ? minutes : std::to_string(seconds / kHour) + " h " + minutes;
 }
 
-}  // namespace
-
 std::string progress_text(const std::string& what, std::uint64_t done, std::uint64_t total,
                           std::chrono::seconds elapsed) {
-    const auto seconds = static_cast<std::uint64_t>(elapsed.count());
     if (total == 0 || done == 0) {
-        return what + ": " + duration_text(seconds);
+        return what + ": " + rough_text(elapsed);
     }
     constexpr double kShareMax = 0.99;  // 100 % is never shown: then the line is gone
     const double share = std::min(static_cast<double>(done) / static_cast<double>(total), kShareMax);
-    const auto rest = static_cast<std::uint64_t>(static_cast<double>(seconds) * (1 - share) / share + 0.5);
+    const auto rest = static_cast<std::int64_t>(static_cast<double>(elapsed.count()) * (1 - share) / share + 0.5);
     return what + ": " + std::to_string(static_cast<unsigned>(share * 100)) + " %, about " +
-           duration_text(std::max<std::uint64_t>(rest, 1)) + " left";
+           rough_text(std::chrono::seconds{std::max<std::int64_t>(rest, 1)}) + " left";
 }
 
 ProgressLine::ProgressLine(std::string what, std::chrono::milliseconds delay) : what_{std::move(what)} {

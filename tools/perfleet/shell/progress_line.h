@@ -15,6 +15,9 @@ namespace perfleet {
 [[nodiscard]] std::string progress_text(const std::string& what, std::uint64_t done, std::uint64_t total,
                                         std::chrono::seconds elapsed);
 
+// "12 s", "3 min", "2 h 5 min", "4 days".
+[[nodiscard]] std::string rough_text(std::chrono::seconds duration);
+
 class ProgressLine {
 public:
     static constexpr std::chrono::milliseconds kDelay{2'000};

@@ -180,9 +180,7 @@ Result<Done> remove_named(const SessionsOptions& options, const std::string& fol
         NotedSessions chosen;
         for (const std::string& wanted : options.sessions) {
             NotedSessions sessions = all;
-            if (auto found = choose_session(wanted, sessions); !found.ok()) {
-                return found;  // none is removed then
-            }
+            PERFLEET_TRY(choose_session(wanted, sessions));  // where one isn't found, none is removed
             chosen.merge(sessions);
         }
         contents = PERFLEET_TRY(contents_of(*reader, chosen));
