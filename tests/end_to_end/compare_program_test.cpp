@@ -112,6 +112,7 @@ TEST_F(CompareProgram, RunsUntilTheElapsedTimeIsKnownWellEnough) {
     const Finished most =
         compare(joined({"--precision", "0.01", "-n", "6", "-e", "task-clock"}, {"sleep", "0.01"}, {"sleep", "0.02"}));
     EXPECT_TRUE(most.output.starts_with("6 runs before, 6 runs after\n")) << most.output;
+    EXPECT_EQ(most.ending.status, 3) << "the precision wasn't reached";
 }
 
 TEST_F(CompareProgram, ARunThatFailsEndsIt) {

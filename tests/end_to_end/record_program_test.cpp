@@ -202,24 +202,44 @@ TEST_F(RecordProgram, TheCollectorLogsToWhomItIsConnectedOrShowsIt) {
     EXPECT_EQ(shown.find(connected), std::string::npos) << shown;
 }
 
-// The terminal's interrupt goes to the command, too.
-TEST_F(RecordProgram, AnInterruptEndsBothAndTheStatusIsTheCommands) {
-    const auto interrupted = [&](const std::string& command) {
+// As perf: whatever the command makes of it. The terminal's interrupt goes to the command, too.
+TEST_F(RecordProgram, EndsByTheSignalThatEndsItsCommandAndStoresAllTheSame) {
+    const auto ended_by = [&](int signal, bool of_terminal, const std::string& command) {
         Process recording({"setsid", program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock", "--", "sh",
-                           "-c", command});
+                           "-c", "echo started; " + command});
         EXPECT_TRUE(recording.wait_for_output("started").has_value()) << recording.error_output();
-        EXPECT_EQ(kill(-recording.pid(), SIGINT), 0);
+        EXPECT_EQ(kill(of_terminal ? -recording.pid() : recording.pid(), signal), 0);
         const auto ending = recording.wait();
-        EXPECT_TRUE(ending.has_value());
+        EXPECT_TRUE(ending.has_value()) << "the command runs on";
         EXPECT_NE(recording.error_output().find("all acknowledged"), std::string::npos) << recording.error_output();
-        return ending.value_or(Ending{}).status;
+        return ending.value_or(Ending{}).signal;
     };
-    EXPECT_EQ(interrupted("echo started; exec sleep 1000"), 130);
-    EXPECT_EQ(interrupted("trap 'exit 7' INT; echo started; while :; do sleep 0.01; done"), 7);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+        EXPECT_EQ(ended_by(signal, false, "exec sleep 1000"), signal);
+    }
+    EXPECT_EQ(ended_by(SIGINT, true, "exec sleep 1000"), SIGINT);
+    EXPECT_EQ(ended_by(SIGINT, true, "trap 'exit 7' INT; while :; do sleep 0.01; done"), SIGINT);
+    EXPECT_EQ(ledgers_of(data_).size(), 6U);
+    for (const auto& ledger : ledgers_of(data_)) {
+        ledger.expect_exact();
+    }
 }
 
-// Closed terminals hang up on the shell and on its jobs.
-TEST_F(RecordProgram, AHangUpEndsItInOrder) {
+TEST_F(RecordProgram, WithoutACommandInterruptAndTermAreTheUsualEnd) {
+    for (const int signal : {SIGINT, SIGTERM}) {
+        Process recording({program_path("perfleet"), "record", "--data", data_, "-F", "99", "-a"});
+        ASSERT_TRUE(recording.wait_for_error("perfleet record: ").has_value()) << recording.error_output();
+        recording.send_signal(signal);
+        const auto ending = recording.wait();
+        ASSERT_TRUE(ending.has_value());
+        EXPECT_EQ(ending->status, 0) << recording.error_output();
+    }
+    EXPECT_EQ(record("-q --data '" + data_ + "' -- sh -c 'kill -TERM $$'").ending.status, 128 + SIGTERM)
+        << "the command's own death";
+}
+
+// Closed terminals hang up on the shell and on its jobs, often twice.
+TEST_F(RecordProgram, ASecondHangUpWaitsForTheRows) {
     Process recording({program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock", "--", "sh", "-c",
                        "echo started; exec sleep 1000"});
     ASSERT_TRUE(recording.wait_for_output("started").has_value());
@@ -227,8 +247,7 @@ TEST_F(RecordProgram, AHangUpEndsItInOrder) {
     recording.send_signal(SIGHUP);
     const auto ending = recording.wait();
     ASSERT_TRUE(ending.has_value()) << "the command runs on";
-    EXPECT_EQ(ending->signal, 0);
-    EXPECT_EQ(ending->status, 0) << recording.error_output();
+    EXPECT_EQ(ending->signal, SIGHUP);
     EXPECT_NE(recording.error_output().find("all acknowledged"), std::string::npos) << recording.error_output();
     expect_exact();
 }

@@ -40,6 +40,20 @@ TEST(StatProgram, LeavesStandardOutputAndTheExitStatusToTheCommand) {
     EXPECT_EQ(stat({"-r", "0", "--", "true"}).ending.status, 2);
 }
 
+// As perf.
+TEST(StatProgram, ShowsItsCountsAndEndsByTheSignalThatEndsItsCommand) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+        end_to_end::Process counting(
+            {program_path("perfleet"), "stat", "--", "sh", "-c", "echo started; exec sleep 1000"});
+        ASSERT_TRUE(counting.wait_for_output("started").has_value()) << counting.error_output();
+        counting.send_signal(signal);
+        const auto ending = counting.wait();
+        ASSERT_TRUE(ending.has_value()) << "the command runs on";
+        EXPECT_EQ(ending->signal, signal);
+        EXPECT_NE(counting.error_output().find("task-clock"), std::string::npos) << counting.error_output();
+    }
+}
+
 TEST(StatProgram, CountsTheSystemCallsOfEachRunAndItsChildren) {
     const end_to_end::TemporaryFolder folder;
     const std::string file = folder / "counts.json";

@@ -1,9 +1,11 @@
 // The command line `perfleet`.
 #include <pwd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -42,6 +44,23 @@ int with_output_written(int status) {
         return status;
     }
     return report_error(Error{ErrorCode::kIo, "standard output: not all of it could be written"});
+}
+
+// Ends this process by the signal, without a core file.
+[[noreturn]] void end_by(int signal) {
+    const rlimit none{0, 0};
+    (void)::setrlimit(RLIMIT_CORE, &none);
+    std::signal(signal, SIG_DFL);
+    (void)std::raise(signal);
+    std::_Exit(128 + signal);  // it is blocked
+}
+
+// Adds the table of exit statuses to all commands, for their manual pages.
+void add_exit_statuses(CLI::App& app) {
+    app.footer(app.get_footer() + (app.get_footer().empty() ? "" : "\n\n") + kExitStatuses);
+    for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        add_exit_statuses(*command);
+    }
 }
 
 // $HOME, else the home folder in the user database; empty if neither names a folder. Service users often have the root
@@ -127,6 +146,11 @@ int main(int argument_count, char** arguments) {
     perfleet::add_perf_query_options(app);
 
     const std::string first = argument_count > 1 ? arguments[1] : "";
+    if (first == "--manual-pages") {
+        perfleet::add_exit_statuses(app);
+    } else {
+        app.footer(perfleet::kExitStatuses);
+    }
     if (const std::string_view instead = perfleet::instead_of_perf_command(first); !instead.empty()) {
         perfleet::print_note("there is no command '" + first + "', as perf has it; instead: " + std::string{instead});
         return perfleet::kExitUsage;
@@ -139,5 +163,10 @@ int main(int argument_count, char** arguments) {
         std::fprintf(stderr, "perfleet: which command?\n\n%s", app.help().c_str());
         return perfleet::kExitUsage;
     }
-    return perfleet::with_output_written(perfleet::exit_status(invocation.run()));
+    const int status = perfleet::exit_status(invocation.run());
+    if (status > perfleet::kEndBySignal) {
+        (void)std::fflush(stdout);
+        perfleet::end_by(status - perfleet::kEndBySignal);
+    }
+    return perfleet::with_output_written(status);
 }

@@ -26,6 +26,7 @@
 #include "tools/perfleet/function/function_image.h"
 #include "tools/perfleet/function/function_overhead.h"
 #include "tools/perfleet/import/session/own_session.h"
+#include "tools/perfleet/shell/command_stop.h"
 #include "tools/perfleet/shell/redirected_output.h"
 #include "tools/perfleet/shell/watch.h"
 
@@ -228,6 +229,11 @@ private:
 
     Result<Done> measure() {
         tracer_->enable(true);
+        if (follows_command()) {
+            stop_.emplace(command_.get());
+        } else {
+            stop_fd_ = catch_stop_signals();
+        }
         if (command_) {
             PERFLEET_TRY(command_->run());
         }
@@ -252,27 +258,23 @@ private:
 
     // Waits briefly, or until an event.
     bool is_over() {
-        std::array<pollfd, 3> waited{{{tracer_->wake_fd(), POLLIN, 0},
-                                      {options_.stop_fd, POLLIN, 0},
-                                      {command_ ? command_->end_fd() : -1, POLLIN, 0}}};
+        std::array<pollfd, 3> waited{
+            {{tracer_->wake_fd(), POLLIN, 0}, {stop_fd_, POLLIN, 0}, {command_ ? command_->end_fd() : -1, POLLIN, 0}}};
         ::poll(waited.data(), waited.size(), kDrainIntervalMs);
         if (command_) {
             if (const auto status = command_->exit_status()) {
                 run_.exit_status = follows_command() ? *status : 0;
+                run_.signal = stop_ ? stop_->signal() : 0;
                 return true;
             }
         }
-        std::uint64_t signals = 0;
-        if ((waited[1].revents & POLLIN) != 0 && ::read(options_.stop_fd, &signals, sizeof(signals)) > 0) {
-            if (!command_ || !follows_command()) {
-                if (command_) {
-                    command_->terminate();
-                }
-                return true;
-            }
-            if (signals == SIGTERM) {  // the command gets Ctrl-C itself, and may end as it likes
+        if (stop_) {
+            stop_->pass_on();
+        } else if ((waited[1].revents & POLLIN) != 0) {
+            if (command_) {
                 command_->terminate();
             }
+            return true;
         }
         return !options_.pids.empty() && !any_runs(options_.pids);
     }
@@ -364,6 +366,8 @@ private:
     std::vector<std::string> formats_;  // of events
     std::map<ProbedWay, std::optional<ProbeOverhead>> overheads_;
     std::unique_ptr<Command> command_;
+    std::optional<CommandStop> stop_;  // of a traced command
+    int stop_fd_ = -1;                 // without one
     std::unique_ptr<FunctionTracer> tracer_;
     std::unique_ptr<CallStore> calls_;
 };

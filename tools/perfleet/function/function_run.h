@@ -25,7 +25,6 @@ struct FunctionRunOptions : FunctionSearch {
     std::vector<std::string> command;           // to be started; with `pids` or `all_cpus` it only limits the time
     std::vector<std::string> own_command_line;  // stored in the session
     std::optional<double> watch_s;              // seconds between two calls of `show`
-    int stop_fd = -1;                           // tracing ends when it is readable
 };
 
 struct FunctionRun {
@@ -33,6 +32,7 @@ struct FunctionRun {
     std::vector<FunctionCounts> counts;
     std::optional<SessionId> session;  // the session with the calls' times
     int exit_status = 0;               // of a command that was traced
+    int signal = 0;                    // that has ended its command, too; 0: none
     std::vector<std::string> warnings;
 };
 
@@ -45,9 +45,9 @@ struct FunctionName {
 };
 [[nodiscard]] Result<FunctionName> parse_function(const std::string& text);
 
-// Runs until the command ends, all traced processes end, or `stop_fd` is readable. `destination`: null with
-// `counts_only`. Errors: kUsage, those of finding functions, of the tracer, of the command and of
-// SessionWriter.
+// Runs until the command ends, all traced processes end, or at SIGINT or SIGTERM, which go to a traced command.
+// `destination`: null with `counts_only`. Errors: kUsage, those of finding functions, of the tracer, of the command and
+// of SessionWriter.
 [[nodiscard]] Result<FunctionRun> run_functions(const FunctionRunOptions& options, SessionDestination* destination,
                                                 const ShowFunctions& show);
 

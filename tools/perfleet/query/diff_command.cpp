@@ -17,21 +17,24 @@
 namespace perfleet {
 namespace {
 
-// Whether a condition of --fail-if holds, or may hold if `fails_undecided`.
-bool fails(const Answer& answer, bool fails_undecided) {
+// By the outcomes of the conditions of --fail-if.
+int status_of(const Answer& answer, bool fails_undecided) {
+    int status = 0;
     for (std::size_t i = 0; i < answer.columns.size(); ++i) {
         if (answer.columns[i].name != "outcome") {
             continue;
         }
         for (const std::vector<AnswerValue>& row : answer.rows) {
             const auto* outcome = std::get_if<std::string>(&row[i]);
-            if (outcome != nullptr &&
-                (*outcome == kOutcomeExceeded || (fails_undecided && *outcome == kOutcomeUndecided))) {
-                return true;
+            if (outcome != nullptr && *outcome == kOutcomeExceeded) {
+                return kExitFailure;
+            }
+            if (outcome != nullptr && fails_undecided && *outcome == kOutcomeUndecided) {
+                status = kExitUndecided;
             }
         }
     }
-    return false;
+    return status;
 }
 
 struct DiffCommandOptions {
@@ -77,11 +80,11 @@ Result<int> show_diff(QueryOptions& query, const OutputOptions& output, bool fai
     const auto answer = PERFLEET_TRY(ask_table(query, **find_query_command("diff")));
     PERFLEET_TRY(output.is_text() ? print_answer(answer, format_comparison(answer, output.screen()), output)
                                   : print_answer(answer, output));
-    return fails(answer, fails_undecided) ? kExitFailure : 0;
+    return status_of(answer, fails_undecided);
 }
 
 OptionRow fail_undecided_row(bool& fails_undecided) {
-    return {"--fail-undecided", fails_undecided, "exit with 1 also when the data can't tell whether it holds"};
+    return {"--fail-undecided", fails_undecided, "exit with 3 when the data can't tell whether it holds"};
 }
 
 void add_diff_command(CLI::App& app, Invocation& invocation) {

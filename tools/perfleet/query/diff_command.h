@@ -7,7 +7,7 @@
 
 namespace perfleet {
 
-// Queries, prints, and returns the exit status: 1 if a condition of --fail-if holds, or is undecided and
+// Queries, prints, and returns the exit status: 1 if a condition of --fail-if holds, 3 if one is undecided and
 // `fails_undecided`.
 [[nodiscard]] Result<int> show_diff(QueryOptions& query, const OutputOptions& output, bool fails_undecided);
 

@@ -85,6 +85,7 @@ struct MeasuredRun {
 
 struct Measured {
     std::vector<MeasuredRun> runs;
+    int signal = 0;                         // that has ended it; 0: none
     std::optional<long double> half_width;  // of the interval of B ÷ A, for elapsed times
 };
 
@@ -179,6 +180,10 @@ Result<Measured> measure(const ComparedCommands& options, const std::array<Compa
             const ComparedSide& side = sides[index];
             const UtcNs start = utc_now();
             const auto run = PERFLEET_TRY(run_counted(side.command, events));
+            if (run.signal != 0) {
+                measured.signal = run.signal;
+                return measured;
+            }
             PERFLEET_TRY(check_status(side, run.exit_status));
             if (turn < options.warmup_count) {
                 continue;
@@ -255,6 +260,9 @@ Result<int> run_compare(ComparedCommands& options) {
     const std::string comparison = std::to_string(static_cast<std::uint64_t>(utc_now().value));
     RandomStream random{std::random_device{}()};
     const auto measured = PERFLEET_TRY(measure(options, sides, counted.events, comparison, folder, random));
+    if (measured.signal != 0) {
+        return kEndBySignal + measured.signal;
+    }
     PERFLEET_TRY(store_runs(measured.runs, folder));
     if (options.precision_percent) {
         print_note(fmt::format("{} runs of each side: the change of elapsed is known to {}", measured.runs.size() / 2,
@@ -284,7 +292,10 @@ Result<int> run_compare(ComparedCommands& options) {
         }
         return exit_status(show_diff(query, options.output, options.fails_undecided));
     };
-    const int status = show("latency", "counted");
+    const bool is_imprecise =
+        options.precision_percent && !(measured.half_width && *measured.half_width * 100 <= *options.precision_percent);
+    const int verdict = show("latency", "counted");
+    const int status = verdict == 0 && is_imprecise ? kExitUndecided : verdict;
     if (!options.has_profile) {
         return status;
     }
@@ -295,7 +306,7 @@ Result<int> run_compare(ComparedCommands& options) {
     print_note("a flame graph of the difference: perfleet flamegraph --before '" + selector("A", "profile") +
                "' --select '" + selector("B", "profile") + "' -o difference.html" +
                (options.data.empty() ? "" : " --data " + options.data));
-    return std::max(status, profile_status);
+    return status == 0 || profile_status == 0 ? std::max(status, profile_status) : std::min(status, profile_status);
 }
 
 }  // namespace

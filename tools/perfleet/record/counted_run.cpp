@@ -5,6 +5,7 @@
 #include <sys/time.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -12,7 +13,7 @@
 
 #include "target-collector/linux/command.h"
 #include "target-collector/source/linux/event/event_parser.h"
-#include "tools/perfleet/shell/ignored_signals.h"
+#include "tools/perfleet/shell/command_stop.h"
 #include "tools/perfleet/shell/watch.h"
 
 namespace perfleet {
@@ -37,6 +38,7 @@ struct RunEnd {
     int fd = -1;            // readable when it may have ended
     bool must_poll = true;  // it may also end without becoming readable
     Clock::time_point deadline = Clock::time_point::max();
+    int stop_fd = -1;       // likewise
     std::function<std::optional<int>()> status;
 };
 
@@ -61,8 +63,8 @@ Result<int> wait_for(const RunEnd& end_of_run, Clock::time_point start, std::chr
         const auto wake =
             std::min({next, end_of_run.deadline, now + (end_of_run.must_poll ? kPollInterval : kWaitMax)});
         const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::max(wake, now) - now);
-        pollfd end{end_of_run.fd, POLLIN, 0};
-        if (::poll(&end, end.fd < 0 ? 0 : 1, static_cast<int>(wait.count())) < 0 && errno != EINTR) {
+        std::array<pollfd, 2> ends{{{end_of_run.fd, POLLIN, 0}, {end_of_run.stop_fd, POLLIN, 0}}};
+        if (::poll(ends.data(), ends.size(), static_cast<int>(wait.count())) < 0 && errno != EINTR) {
             return error_from_errno(errno, "poll");
         }
     }
@@ -82,7 +84,7 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
                                const CountedScope& scope) {
     std::unique_ptr<Command> command;
     RunEnd end;
-    std::optional<IgnoredSignals> left_to_program;  // Ctrl-C; the counts up to then are shown
+    std::optional<CommandStop> to_command;  // the counts up to then are shown
     if (words.empty()) {
         end.fd = catch_stop_signals();
         end.must_poll = !scope.pids.empty();
@@ -93,10 +95,15 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
         };
     } else {
         command = PERFLEET_TRY(Command::start(words));
-        left_to_program.emplace({SIGINT, SIGQUIT});
+        to_command.emplace(command.get());
         end.fd = command->end_fd();
         end.must_poll = end.fd < 0;
-        end.status = [&] { return command->exit_status(); };
+        end.status = [&] {
+            to_command->pass_on();
+            end.must_poll = end.fd < 0 || to_command->signal() != 0;
+            end.stop_fd = to_command->signal() != 0 ? -1 : to_command->fd();
+            return command->exit_status();
+        };
     }
     const bool is_of_program = !scope.all_cpus && scope.pids.empty();
     const auto counts =
@@ -111,6 +118,7 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
     if (scope.duration) {
         end.deadline = start + *scope.duration;
     }
+        end.stop_fd = to_command->fd();
     const auto read = [&] {
         run.counts = counts->read();
         run.times_ns.front() = ns_since(start);
@@ -135,3 +143,4 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
 }
 
 }  // namespace perfleet
+    run.signal = to_command ? to_command->signal() : 0;

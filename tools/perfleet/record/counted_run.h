@@ -23,6 +23,7 @@ struct CountedRun {
     std::vector<std::optional<Error>> refused;      // why an event has no count
     std::array<std::uint64_t, kRunTimes.size()> times_ns{};
     int exit_status = 0;
+    int signal = 0;  // that has ended this program's command, too; 0: none
 };
 
 // The events of these spellings (perf's defaults if there is none). Errors: those of parse_events().
@@ -42,8 +43,9 @@ struct CountedScope {
     std::function<void(const CountedRun& run_so_far)> visit{};
 };
 
-// Waits until the program ends; Ctrl-C goes to the program. Without a command: until Ctrl-C (or SIGTERM), until all
-// processes have ended, or until the duration is over. Errors: those of starting it and of EventCounts::open().
+// Waits until the program ends; signals go to the program (CommandStop). Without a command: until Ctrl-C (or SIGTERM),
+// until all processes have ended, or until the duration is over. Errors: those of starting it and of
+// EventCounts::open().
 [[nodiscard]] Result<CountedRun> run_counted(const std::vector<std::string>& command, std::span<const EventSpec> events,
                                              const CountedScope& scope = {});
 

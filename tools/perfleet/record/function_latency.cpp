@@ -186,21 +186,21 @@ Result<int> run_function_latency(FunctionRunOptions options, QueryOptions& query
         query.data = PERFLEET_TRY(data_folder_of(query.data));
         destination = PERFLEET_TRY(open_destination(query.data));
     }
-    options.stop_fd = catch_stop_signals();
     const auto run = run_functions(options, destination.get(), show_live);
     destination.reset();
     if (!run.ok()) {
         return run.error();
     }
+    const int ended = run->signal != 0 ? kEndBySignal + run->signal : run->exit_status;
     if (options.counts_only) {
         PERFLEET_TRY(show_counts(*run, printing));
-        return run->exit_status;
+        return ended;
     }
     const int status = show_session(*run, query, printing, show);
     for (const std::string& warning : run->warnings) {
         print_warning(warning);
     }
-    return status != 0 ? status : run->exit_status;
+    return status != 0 ? status : ended;
 }
 
 }  // namespace perfleet

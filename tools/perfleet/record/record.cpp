@@ -2,13 +2,13 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "daemon/start/program_start.h"
 #include "schemas/host/host_clock.h"
@@ -20,47 +20,62 @@
 namespace perfleet {
 namespace {
 
-// The collector that signals stop, and whether it is stopping; signal handlers take no other arguments.
+// The collector that signals stop, and the first signal that did (0: none); signal handlers take no other arguments.
 std::atomic<Collector*> signalled{nullptr};
-std::atomic<bool> is_stopping{false};
+std::atomic<int> first_signal{0};
 
 void on_signal(int signal) {
     // Two SIGHUPs often come together: the second one doesn't mean that the user wants to stop at once.
-    const bool is_again = is_stopping.exchange(true) && signal == SIGHUP;
+    int none = 0;
+    const bool is_again = !first_signal.compare_exchange_strong(none, signal) && signal == SIGHUP;
     if (Collector* collector = signalled.load(); collector != nullptr && !is_again) {
         collector->stop();
     }
 }
 
-// Passes SIGINT, SIGTERM and SIGHUP (unless nohup ignores it) to a collector while it exists. The reader of this
-// program's output may hang up, too: the recording must be stored all the same.
+// Keeps SIGINT, SIGTERM, SIGQUIT and SIGHUP (unless nohup ignores it) from ending this program, because opening takes a
+// while, and passes them to a collector.
 class SignalsStop {
 public:
-    explicit SignalsStop(Collector& collector) {
-        signalled = &collector;
-        is_stopping = false;
-        struct sigaction action {};
-        sigemptyset(&action.sa_mask);
-        for (std::size_t i = 0; i < kSignals.size(); ++i) {
-            action.sa_handler = kSignals[i] == SIGPIPE || is_left_alone(kSignals[i]) ? SIG_IGN : on_signal;
-            sigaction(kSignals[i], &action, &before_[i]);
+    SignalsStop() {
+        first_signal = 0;
+        for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) {
+            take(signal, signal == SIGHUP && is_signal_ignored(SIGHUP) ? SIG_IGN : on_signal);
         }
     }
     ~SignalsStop() {
-        for (std::size_t i = 0; i < kSignals.size(); ++i) {
-            sigaction(kSignals[i], &before_[i], nullptr);
+        for (const auto& [signal, action] : before_) {
+            sigaction(signal, &action, nullptr);
         }
         signalled = nullptr;
     }
     SignalsStop(const SignalsStop&) = delete;
     SignalsStop& operator=(const SignalsStop&) = delete;
 
+    // The command has started and inherits nothing more. The reader of this program's output may hang up: the recording
+    // must be stored all the same.
+    void pass_to(Collector& collector) {
+        take(SIGPIPE, SIG_IGN);
+        sigset_t all;
+        sigset_t before;
+        sigfillset(&all);
+        ::pthread_sigmask(SIG_BLOCK, &all, &before);  // so that each signal stops it once
+        signalled = &collector;
+        if (first_signal != 0) {
+            collector.stop();
+        }
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+
 private:
-    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    void take(int signal, void (*handler)(int)) {
+        struct sigaction action {};
+        sigemptyset(&action.sa_mask);
+        action.sa_handler = handler;
+        sigaction(signal, &action, &before_.emplace_back(signal, action).second);
+    }
 
-    static bool is_left_alone(int signal) { return signal == SIGHUP && is_signal_ignored(SIGHUP); }
-
-    std::array<struct sigaction, kSignals.size()> before_{};
+    std::vector<std::pair<int, struct sigaction>> before_;
 };
 
 // The files, sorted by time.
@@ -82,11 +97,12 @@ Result<Recording> record(CollectorOptions options, const std::string& data_folde
     const std::string unstored = unstored_file(data_folder);
     options.unacknowledged_file = unstored;
 
+    SignalsStop signals;
     // Opened before the gateway's thread starts: the process that forks the command should have few threads.
     auto collector = PERFLEET_TRY(Collector::open(std::move(options), log));
     gateway->start();
     Result<CollectorSummary> summary = [&] {
-        const SignalsStop signals{*collector};
+        signals.pass_to(*collector);
         if (live_line != nullptr) {
             live_line->start(
                 [&running = *collector, progress = Progress{monotonic_now().value}](std::size_t column_count) mutable {
@@ -102,7 +118,7 @@ Result<Recording> record(CollectorOptions options, const std::string& data_folde
     if (!summary.ok()) {
         return std::move(summary).error();
     }
-    Recording recording{std::move(summary).value(), std::nullopt, {}};
+    Recording recording{std::move(summary).value(), first_signal.load(), std::nullopt, {}};
     if (!recording.summary.everything_acknowledged) {
         recording.not_stored = failed;
     }

@@ -14,15 +14,16 @@ namespace perfleet {
 
 struct Recording {
     CollectorSummary summary;
+    int signal = 0;                   // that ended the collection; 0: none
     std::optional<Error> not_stored;  // why rows could not be stored; lost rows count as lost in the summary
     std::string unstored_file;        // holds rows that weren't stored in time, for the next recording; empty: none
 };
 
 // Collects with `options` (their gateways are set here) into the store in `data_folder`, which is created if missing.
 // Returns when everything is durable, or the timeout is over. Any number of recorders and a gateway may write to one
-// folder. SIGINT, SIGTERM and SIGHUP end the collection in order; a second SIGINT or SIGTERM stops waiting. Errors,
-// before anything was collected: those of the store, the gateway and the collector. `live_line` shows the progress; may
-// be null.
+// folder. SIGINT, SIGTERM, SIGQUIT and SIGHUP end the collection in order; a second SIGINT or SIGTERM stops waiting.
+// Errors, before anything was collected: those of the store, the gateway and the collector. `live_line` shows the
+// progress; may be null.
 [[nodiscard]] Result<Recording> record(CollectorOptions options, const std::string& data_folder, const LogSink& log,
                                        LiveLine* live_line);
 

@@ -230,7 +230,12 @@ Result<int> run_record(RecordOptions& options_of_command) {
         }
         PERFLEET_TRY(show_recorded({*store, summary.session, where}, **line, perf_data.get()));
     }
-    return summary.everything_acknowledged ? summary.command_exit_status : kExitFailure;
+    // As perf: what a signal has ended ends by it. Without a command, Ctrl-C and SIGTERM are the usual end.
+    const int signal = recording->signal;
+    const bool ends_by_signal = signal != 0 && (has_command || (signal != SIGINT && signal != SIGTERM));
+    return !summary.everything_acknowledged ? kExitFailure
+           : ends_by_signal                 ? kEndBySignal + signal
+                                            : summary.command_exit_status;
 }
 
 }  // namespace

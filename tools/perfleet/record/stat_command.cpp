@@ -285,6 +285,7 @@ Result<int> run_stat(const StatOptions& options) {
         scope.duration = std::chrono::nanoseconds{std::llround(*options.duration_s * kNsPerSecondReal)};
     }
     int exit_status = 0;
+    int signal = 0;
     unsigned failed_count = 0;
     for (unsigned i = 0; i < options.run_count; ++i) {
         const Result<CountedRun> run = run_counted(options.command, events, scope);
@@ -294,7 +295,8 @@ Result<int> run_stat(const StatOptions& options) {
         add_run(*run, nullptr, rows);
         failed_count += run->exit_status == 0 ? 0 : 1;
         exit_status = exit_status == 0 ? run->exit_status : exit_status;
-        if (run->exit_status == 128 + SIGINT) {
+        if (run->signal != 0 || run->exit_status == 128 + SIGINT) {
+            signal = run->signal;
             break;
         }
     }
@@ -313,7 +315,7 @@ Result<int> run_stat(const StatOptions& options) {
                                   " runs ended with a status other than 0; the first: " + std::to_string(exit_status));
     }
     PERFLEET_TRY(write_report(options, answer));
-    return exit_status;
+    return signal != 0 ? kEndBySignal + signal : exit_status;
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "daemon/start/program_start.h"
+
 namespace perfleet {
 namespace {
 
@@ -17,22 +19,32 @@ constexpr double kMsPerSecond = 1'000;
 
 // Signal handlers take no arguments.
 volatile int stop_fd = -1;
+volatile std::sig_atomic_t first_signal = 0;
 
 void on_stop(int signal) {
+    if (first_signal == 0) {
+        first_signal = signal;
+    }
     const auto number = static_cast<std::uint64_t>(signal);
     (void)!::write(stop_fd, &number, sizeof number);
 }
 
 }  // namespace
 
-int catch_stop_signals() {
-    stop_fd = ::eventfd(0, EFD_CLOEXEC);
+int first_stop_signal() { return first_signal; }
+
+int catch_stop_signals(std::initializer_list<int> signals) {
+    if (stop_fd < 0) {
+        stop_fd = ::eventfd(0, EFD_CLOEXEC);
+    }
     struct sigaction action {};
     sigemptyset(&action.sa_mask);
     action.sa_handler = on_stop;
     action.sa_flags = SA_RESTART;
-    for (const int signal : {SIGINT, SIGTERM}) {
-        ::sigaction(signal, &action, nullptr);
+    for (const int signal : signals) {
+        if (signal != SIGHUP || !is_signal_ignored(SIGHUP)) {
+            ::sigaction(signal, &action, nullptr);
+        }
     }
     return stop_fd;
 }
