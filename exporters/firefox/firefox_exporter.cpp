@@ -49,7 +49,8 @@ private:
 
 class FirefoxFile {
 public:
-    FirefoxFile(const Timeline& timeline, ExportSink& sink) : timeline_{timeline}, file_{sink, true} {
+    FirefoxFile(const Timeline& timeline, ExportSink& sink, bool is_compressed)
+        : timeline_{timeline}, file_{sink, is_compressed} {
         for (std::size_t i = 0; i < timeline.entries().size(); ++i) {
             entry_of_row_[timeline.entries()[i].row] = i;
         }
@@ -259,9 +260,20 @@ private:
     std::vector<std::uint32_t> chain_;
 };
 
-Result<QueryEnd> write_firefox(const ExportInput& input, Symbolizer& symbolizer, const NoOptions&, ExportSink& sink) {
+struct FirefoxOptions {
+    bool is_uncompressed = false;
+};
+
+const OptionTable<FirefoxOptions>& firefox_options() {
+    static const OptionTable<FirefoxOptions> kTable = OptionTable<FirefoxOptions>{}.flag(
+        "uncompressed", &FirefoxOptions::is_uncompressed, "of firefox: not compressed by gzip, as of a FILE.json");
+    return kTable;
+}
+
+Result<QueryEnd> write_firefox(const ExportInput& input, Symbolizer& symbolizer, const FirefoxOptions& options,
+                               ExportSink& sink) {
     const auto timeline = PERFLEET_TRY(Timeline::read(input.scan, symbolizer));
-    FirefoxFile file{*timeline, sink};
+    FirefoxFile file{*timeline, sink, !options.is_uncompressed};
     PERFLEET_TRY(file.write());
     QueryEnd outcome = timeline->outcome();
     file.warn(outcome.warnings);
@@ -271,7 +283,7 @@ Result<QueryEnd> write_firefox(const ExportInput& input, Symbolizer& symbolizer,
 }  // namespace
 
 ExportFormat firefox_format() {
-    return with_options({.name = "firefox", .summary = "for the Firefox Profiler"}, no_options(), write_firefox);
+    return with_options({.name = "firefox", .summary = "for the Firefox Profiler"}, firefox_options(), write_firefox);
 }
 
 }  // namespace perfleet

@@ -35,4 +35,57 @@ const ExportFormat* find_export_format(std::string_view name) {
     return found == formats.end() ? nullptr : &*found;
 }
 
+namespace {
+
+struct FileSuffix {
+    std::string_view suffix;
+    std::string_view format;
+};
+
+// Longer ones first. The first of a format ends its default name.
+constexpr FileSuffix kFileSuffixes[] = {{".speedscope.json", "speedscope"},
+                                        {".json.gz", "firefox"},
+                                        {".json", "firefox"},
+                                        {".pb.gz", "pprof"},
+                                        {".folded", "folded"},
+                                        {".html", "html"},
+                                        {".svg", "html"},
+                                        {".data", "perf.data"}};
+
+}  // namespace
+
+const ExportFormat* format_of_file(std::string_view file) {
+    for (const auto& [suffix, format] : kFileSuffixes) {
+        if (file.ends_with(suffix)) {
+            return find_export_format(format);
+        }
+    }
+    return nullptr;
+}
+
+std::string file_names_text() {
+    std::string text;
+    for (const auto& [suffix, format] : kFileSuffixes) {
+        text += (text.empty() ? "" : ", ") + std::string{suffix} + " (" + std::string{format} + ")";
+    }
+    return text;
+}
+
+std::string file_name_for(const ExportFormat& format) {
+    const auto* const known = std::ranges::find(kFileSuffixes, format.name, &FileSuffix::format);
+    return known == std::end(kFileSuffixes) ? "profile." + format.name
+           : format.name == "perf.data"     ? format.name
+                                            : "profile" + std::string{known->suffix};
+}
+
+Result<Done> follow_file_name(const ExportFormat& format, const std::string& file, OptionValues& values) {
+    if (format.name == "firefox" && file.ends_with(".json")) {
+        values["uncompressed"] = true;
+    }
+    if (format.name == "html" && (file.ends_with(".svg") || file.ends_with(".png") || file.ends_with(".pdf"))) {
+        return Error{ErrorCode::kUsage, "-o " + file + ": a flame graph is a page for browsers; name it FILE.html"};
+    }
+    return Done{};
+}
+
 }  // namespace perfleet

@@ -403,8 +403,10 @@ void add_record_options(CLI::App& app, CommandLine& line) {
     add_options(
         app, {{"--data DIR", line.data_folder,
                "Folder of the store. Default: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet", is_not_empty},
-              {"-o,--output FILE", line.perf_data_file,
-               "Write a perf.data file, too, at the end; a FILE that is there is kept as FILE.old", is_not_empty},
+              {"-o,--output FILE", line.output_file,
+               "Write a file, too, at the end: perf.data, or what its name ends in (.html, .json, .speedscope.json, "
+               ".pb.gz, .folded); a FILE that is there is kept as FILE.old",
+               is_not_empty},
               {"-q,--quiet", line.is_quiet, "Print errors only"},
               {"-z,--compression-level", line.is_compression_asked, "As perf has it; the store is always compressed"},
               {"--switch-output{signal}", line.switch_output,

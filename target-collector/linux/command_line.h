@@ -23,10 +23,9 @@ enum class CommandLineForm {
 struct CommandLine {
     CollectorOptions options;
     // kRecord.
-    std::string data_folder;     // empty: not given
-    std::string perf_data_file;  // to write at the end; empty: none
-    bool is_quiet = false;       // errors only
-    bool is_compression_asked = false;
+    std::string data_folder;  // empty: not given
+    std::string output_file;  // to write at the end; empty: none
+    bool is_quiet = false;    // errors only
     // kCollector.
     std::optional<double> cpu_budget_percent;  // as written; 0: none
     // As written; finish_command_line() converts them into options, or executes them.

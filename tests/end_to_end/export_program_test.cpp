@@ -181,6 +181,68 @@ std::vector<std::string> named_lines_of(const std::string& text) {
     return lines;
 }
 
+TEST_F(ExportProgram, FormatAndFileNameFollowFromEachOther) {
+    perfleet({"record", "-q", "-g"}, {"--", workload_path("shares_workload"), "0.1"});
+    const auto say = [&](const std::vector<std::string>& arguments) {
+        std::vector<std::string> all{program_path("perfleet")};
+        all.insert(all.end(), arguments.begin(), arguments.end());
+        all.insert(all.end(), {"--data", folder_ / "data"});
+        Process::Options options;
+        options.folder = folder_.path().string();
+        return run(all, options);
+    };
+    const auto begin_of = [&](const std::string& name) { return run({"head", "-c", "8", folder_ / name}).output; };
+    // A name for each format.
+    EXPECT_EQ(say({"export", "--to", "perf.data"}).ending.status, 0);
+    EXPECT_EQ(begin_of("perf.data"), "PERFILE2");
+    EXPECT_EQ(say({"export", "--to", "pprof"}).ending.status, 0);
+    EXPECT_EQ(begin_of("profile.pb.gz").substr(0, 2), "\x1f\x8b");
+    // A format for each name, of flame graphs, too.
+    for (const char* command : {"export", "flamegraph"}) {
+        EXPECT_EQ(say({command, "--force", "-o", "a.speedscope.json"}).ending.status, 0);
+        EXPECT_EQ(begin_of("a.speedscope.json"), "{\"$schem");
+        EXPECT_EQ(say({command, "--force", "-o", "a.json"}).ending.status, 0);
+        EXPECT_EQ(begin_of("a.json"), "{\"meta\":");
+    }
+    EXPECT_EQ(say({"export", "-o", "a.json.gz"}).ending.status, 0);
+    EXPECT_EQ(begin_of("a.json.gz").substr(0, 2), "\x1f\x8b");
+    const Finished contradicted = say({"export", "--to", "folded", "-o", "b.json"});
+    EXPECT_EQ(contradicted.ending.status, 0);
+    EXPECT_EQ(begin_of("b.json").substr(0, 7), "shares_");
+    EXPECT_NE(contradicted.error_output.find("b.json: a name as of firefox, a file of folded"), std::string::npos)
+        << contradicted.error_output;
+    for (const std::vector<std::string>& unknown :
+         {std::vector<std::string>{"export"}, {"export", "-o", "a.xyz"}, {"export", "-o", "-"}}) {
+        const Finished refused = say(unknown);
+        EXPECT_EQ(refused.ending.status, 2);
+        EXPECT_NE(refused.error_output.find(".speedscope.json (speedscope), "), std::string::npos)
+            << refused.error_output;
+    }
+    const Finished empty = say({"export", "-o", "none.folded", "--symbol", "nowhere<*"});
+    EXPECT_EQ(empty.ending.status, 0);
+    EXPECT_NE(empty.error_output.find("the file is empty"), std::string::npos) << empty.error_output;
+    EXPECT_NE(empty.error_output.find("--symbol 'nowhere<*'"), std::string::npos) << empty.error_output;
+}
+
+// Whether or not the shell ignores SIGPIPE.
+TEST_F(ExportProgram, AReaderThatQuitsIsNoError) {
+    perfleet({"record", "-q", "-g", "-F", "9999"}, {"--", workload_path("shares_workload"), "0.5"});
+    const std::string program = "'" + program_path("perfleet") + "' ";
+    const std::string data = " --data '" + (folder_ / "data") + "' ";
+    for (const char* before : {"", "trap '' PIPE; "}) {
+        for (const char* command : {"script", "top --format csv --by tid,symbol,address", "tree",
+                                    "export --to folded -o -", "sessions", "losses", "export --to perf.data -o -"}) {
+            for (const char* reader : {"head -n 1", "true"}) {
+                const Finished finished =
+                    run({"bash", "-c", before + program + command + data + "| " + reader + " > /dev/null"});
+                EXPECT_EQ(finished.error_output.find("roken pipe"), std::string::npos)
+                    << before << command << ": " << finished.error_output;
+                EXPECT_EQ(finished.error_output.find("could be written"), std::string::npos) << finished.error_output;
+            }
+        }
+    }
+}
+
 TEST_F(ExportProgram, ScriptPrintsWhatPerfScriptPrints) {
     perfleet({"record", "-e", "cpu-clock,sched:sched_process_exec,sched:sched_process_fork", "-g"},
              {"--", "sh", "-c", "for i in $(seq 50); do /bin/true; expr $i + 1 >/dev/null; done"});

@@ -162,6 +162,29 @@ TEST_F(RecordProgram, WritesAPerfDataFileAndKeepsTheOneThatWasThere) {
     }
 }
 
+TEST_F(RecordProgram, TheEndOfTheFilesNameChoosesItsFormat) {
+    struct NamedFile {
+        const char* name;
+        std::string begin;
+    };
+    for (const NamedFile& file : {NamedFile{"a.json", "{\"meta\""}, NamedFile{"a.json.gz", "\x1f\x8b"},
+                                  NamedFile{"a.speedscope.json", "{\"$schema\""}, NamedFile{"a.pb.gz", "\x1f\x8b"},
+                                  NamedFile{"a.folded", "shares_workload;"}, NamedFile{"a.html", "<!DOCTYPE html>"},
+                                  NamedFile{"a.unknown", "PERFILE2"}, NamedFile{"a", "PERFILE2"}}) {
+        const std::string path = folder_ / file.name;
+        const Finished finished =
+            record("--data '" + data_ + "' -g -o '" + path + "' -- '" + workload_path("shares_workload") + "' 0.1");
+        ASSERT_EQ(finished.ending.status, 0) << finished.error_output;
+        EXPECT_TRUE(text_of(path).starts_with(file.begin)) << file.name << ": " << text_of(path).substr(0, 20);
+        EXPECT_NE(finished.error_output.find("perfleet record: " + path + ": "), std::string::npos)
+            << finished.error_output;
+    }
+    const Finished refused = record("--data '" + data_ + "' -o a.svg -- touch '" + (folder_ / "ran") + "'");
+    EXPECT_EQ(refused.ending.status, 2);
+    EXPECT_NE(refused.error_output.find("name it FILE.html"), std::string::npos) << refused.error_output;
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "ran"));
+}
+
 TEST_F(RecordProgram, ShowsALineOnATerminalAndErasesIt) {
     std::vector<std::string> program{program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock"};
     const auto with = [&](std::vector<std::string> more) {

@@ -59,6 +59,27 @@ Result<QueryEnd> write_export(ExportOptions& options, const ExportFormat& format
 }
 
 // The options of `export`. One that several formats share is listed once.
+// The file's name chooses the format, and the format a file's name, unless both are given.
+Result<Done> choose_format_and_file(ExportOptions& options) {
+    const ExportFormat* const named = format_of_file(options.output);
+    if (options.format.empty()) {
+        if (named == nullptr) {
+            return Error{ErrorCode::kUsage,
+                         (options.output.empty() ? "which format?" : "-o " + options.output + ": which format?") +
+                             " --to FORMAT says it, or a file's name: " + file_names_text()};
+        }
+        options.format = named->name;
+    }
+    const ExportFormat& format = *find_export_format(options.format);
+    if (options.output.empty()) {
+        options.output = file_name_for(format);
+    } else if (named != nullptr && named != &format && find_option(format.options, "as") == nullptr) {
+        print_warning("-o " + options.output + ": a name as of " + named->name + ", a file of " + format.name +
+                      " (--to)");
+    }
+    return Done{};
+}
+
 std::vector<OptionSpec> options_of_formats() {
     std::vector<OptionSpec> all;
     for (const ExportFormat& format : export_formats()) {
@@ -75,14 +96,11 @@ std::vector<OptionSpec> options_of_formats() {
 
 Result<int> run_export(ExportOptions& options) {
     const ExportFormat& format = *find_export_format(options.format);
-    const auto figure = figure_format_of(options.output);
-    if (figure && find_option(format.options, "as") != nullptr) {
+    if (const auto figure = figure_format_of(options.output); figure && find_option(format.options, "as") != nullptr) {
         options.query.values.try_emplace("as", *figure);
-    } else if (format.name == "html" && ((figure && *figure != "html") || options.output.ends_with(".pdf"))) {
-        return Error{ErrorCode::kUsage,
-                     "--output: " + options.output + ": a flame graph is a page for browsers; name it FILE.html"};
     }
     const bool to_standard_output = options.output == "-";
+    PERFLEET_TRY(follow_file_name(format, options.output, options.query.values));
     if (to_standard_output && !format.is_sequential) {
         options.query.values["pipe"] = true;
     }
@@ -136,7 +154,12 @@ Result<int> run_export(ExportOptions& options) {
 
 void add_export_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] = add_command<ExportOptions>(
-        app, invocation, "export", "Write a file for other tools, or a flame graph for browsers", run_export);
+        app, invocation, "export", "Write a file for other tools, or a flame graph for browsers",
+        [](ExportOptions& given) -> Result<int> {
+            PERFLEET_TRY(choose_format_and_file(given));
+            return run_export(given);
+        });
+    options->output.clear();
     // --to is the format here, not another name of --until.
     std::vector<OptionSpec> selection{selection_options().begin(), selection_options().end()};
     for (OptionSpec& option : selection) {
@@ -154,8 +177,10 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
     }
     add_options(
         *command,
-        {{"--to FORMAT", options->format, summary, is_required, is_one_of(names)},
-         {"-o,--output FILE", options->output, "file to write; - for standard output", is_not_empty, is_required},
+        {{"--to FORMAT", options->format, "default: what the file's name ends in. " + summary, is_one_of(names)},
+         {"-o,--output FILE", options->output,
+          "file to write; - for standard output. Default: perf.data, or profile and what the format's names end in",
+          is_not_empty},
          force_row(options->is_forced, " (without: a perf.data is kept as FILE.old, others are an error)")});
     add_options(*command, options_of_formats(), options->query.values);
     add_options(*command, {{"--with-symbols", options->has_symbols,

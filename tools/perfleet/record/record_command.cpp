@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "daemon/option/program_options.h"
-#include "exporters/perf-data/perf_data_exporter.h"
+#include "exporters/format/export_format.h"
 #include "exporters/report/report.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/select/selection.h"
@@ -61,6 +61,14 @@ struct Recorded {
     std::string where;  // " --data DIR", unless it is the default
 };
 
+// The file of -o.
+struct OutputFile {
+    std::string name;
+    const ExportFormat* format;
+    OptionValues values;
+    std::unique_ptr<FileSink> sink;  // null: none was asked for
+};
+
 // The number of rows that leaves the headings on the screen.
 std::uint64_t top_row_count() {
     const std::size_t lines = terminal_lines(STDERR_FILENO);
@@ -103,26 +111,28 @@ std::string session_option(const Recorded& recorded) {
     return is_last ? "" : " --session " + session_hex(recorded.session);
 }
 
-Result<Done> write_perf_data(const Recorded& recorded, const std::string& file, FileSink& sink) {
+Result<Done> write_output(const Recorded& recorded, const OutputFile& output, bool is_quiet) {
     const auto scan = PERFLEET_TRY(scan_of(recorded.store, session_hex(recorded.session)));
-    const Result<ExportSummary> summary = export_perf_data(scan, {}, sink);
-    if (!summary.ok() && summary.error().code == ErrorCode::kNotFound) {
-        say("warning: -o " + shell_word(file) + ": not written, there are no samples");
+    const Result<QueryEnd> written =
+        output.format->write({scan, SymbolPaths{}, output.values, utc_now()}, *output.sink);
+    if (!written.ok() && written.error().code == ErrorCode::kNotFound) {
+        say("warning: -o " + shell_word(output.name) + ": not written, there are no samples");
         return Done{};
     }
-    if (!summary.ok()) {
-        return Error{summary.error()};
+    if (!written.ok()) {
+        return Error{written.error()};
     }
-    return sink.commit(summary->last_time);
+    PERFLEET_TRY(output.sink->commit(written->modified));
+    if (!is_quiet) {
+        say(output.name + ": " + printable(written->summary) + " (" + output.format->summary + ")");
+    }
+    return Done{};
 }
 
-// Called when the session is stored: writes the file and shows the first answer. `sink` may be null.
-Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, FileSink* sink) {
-    const std::string file = shell_word(line.perf_data_file);
-    if (sink != nullptr) {
-        if (auto written = write_perf_data(recorded, line.perf_data_file, *sink); !written.ok()) {
-            return Error{written.error().code, "-o " + file + ": " + written.error().message};
-        }
+// Called when the session is stored: writes the file and shows the first answer.
+Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, const OutputFile& output) {
+    if (output.sink != nullptr) {
+        PERFLEET_TRY(write_output(recorded, output, line.is_quiet));
     }
     if (line.is_quiet) {
         return Done{};
@@ -139,8 +149,8 @@ Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, Fi
         say("no samples: what was profiled hardly ran. Sample more often with -F max, or record for longer");
         return Done{};
     }
-    const std::string next = sink != nullptr
-                                 ? "perf report -i " + file
+    const std::string next = output.sink != nullptr && output.format->name == "perf.data"
+                                 ? "perf report -i " + shell_word(output.name)
                                  : "perfleet export --to perf.data -o perf.data" + session_option(recorded) +
                                        recorded.where + " && perf report -i perf.data";
     std::fprintf(stderr, "Next: %s\n", next.c_str());
@@ -148,14 +158,23 @@ Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, Fi
 }
 
 // Before the program starts, so that it doesn't run in vain if the file can't be written.
-Result<std::unique_ptr<FileSink>> open_perf_data(const std::string& file) {
-    if (file.empty()) {
-        return std::unique_ptr<FileSink>{};
-    }
+Result<OutputFile> open_output(const std::string& file) {
+    const ExportFormat* const chosen = format_of_file(file);
+    OutputFile output{file, chosen == nullptr ? find_export_format("perf.data") : chosen, {}, nullptr};
     if (file == "-") {
         return Error{ErrorCode::kUsage, "-o -: standard output is the command's; name a file"};
     }
-    return FileSink::create(file, ExistingFile::kKeepOld);
+    if (!file.empty()) {
+        PERFLEET_TRY(follow_file_name(*output.format, file, output.values));
+        output.sink = PERFLEET_TRY(FileSink::create(file, ExistingFile::kKeepOld));
+    }
+    return output;
+}
+
+bool has_rows(const std::string& folder, SessionId session) {
+    const auto store = open_store_reader(folder);
+    const auto scan = store.ok() ? scan_of(**store, session_hex(session)) : Result<Scan>{Error{store.error()}};
+    return scan.ok() && !scan->sessions().empty() && !scan->sessions().front().series.empty();
 }
 
 // Names the recorded session.
@@ -187,7 +206,7 @@ Result<int> run_record(RecordOptions& options_of_command) {
     const bool has_command = !options.command.empty();
     const bool is_default_folder = (*line)->data_folder.empty();
     const auto folder = PERFLEET_TRY(writable_data_folder_of((*line)->data_folder, true));
-    const auto perf_data = PERFLEET_TRY(open_perf_data((*line)->perf_data_file));
+    const auto output = PERFLEET_TRY(open_output((*line)->output_file));
     const bool is_quiet = (*line)->is_quiet;
     LiveLine live_line;
     const auto log = [is_quiet, &live_line](const LogEvent& event) {
@@ -219,16 +238,18 @@ Result<int> run_record(RecordOptions& options_of_command) {
     }
     if (recording->not_stored) {
         say(recording->not_stored->message + "; the rest is lost. Free space in " + folder +
-            ", or record into another folder with --data; what is there of this one: perfleet top --session " +
-            session_hex(summary.session) + where);
+            ", or record into another folder with --data; of this one " +
+            (has_rows(folder, summary.session)
+                 ? "there is: perfleet top --session " + session_hex(summary.session) + where
+                 : "nothing is stored"));
         return kExitFailure;
     }
-    if (!is_quiet || !given_name.empty() || perf_data != nullptr) {
+    if (!is_quiet || !given_name.empty() || output.sink != nullptr) {
         const auto store = PERFLEET_TRY(open_store_reader(folder));
         if (!given_name.empty()) {
             PERFLEET_TRY(give_name(folder, *store, summary.session, given_name));
         }
-        PERFLEET_TRY(show_recorded({*store, summary.session, where}, **line, perf_data.get()));
+        PERFLEET_TRY(show_recorded({*store, summary.session, where}, **line, output));
     }
     // As perf: what a signal has ended ends by it. Without a command, Ctrl-C and SIGTERM are the usual end.
     const int signal = recording->signal;
