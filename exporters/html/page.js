@@ -7,7 +7,7 @@ import { Profile, formatPercent } from './names.js';
 import { shareInterval } from './statistics.js';
 import { TimeStrip } from './strip.js';
 import { FunctionTable } from './table.js';
-import { calleesOf, callersOf, functionSums, invertedOf, makeTree, outermostFrames, sourcesOf, totalsOf } from './tree.js';
+import { calleesOf, callersOf, functionSums, invertedOf, largestFrame, makeTree, outermostFrames, sourcesOf, totalsOf } from './tree.js';
 
 const kFunctionsOffered = 500;
 const kViews = ['flame', 'icicle', 'inverted', 'sandwich'];
@@ -36,6 +36,7 @@ class Page extends BasePage {
         this.view = 'flame';
         this.inverted = null;
         this.sandwiched = -1;
+        this.chosen = { frame: -1, number: -1 };  // selected last: of the tree, and its function
         this.colour = this.isDiff ? 'change' : 'image';
         this.graph = new GraphView(element('graph'), this);
         this.callers = new GraphView(element('callers-graph'), this);
@@ -267,9 +268,23 @@ class Page extends BasePage {
             this.sandwiched = this.active.tree.functions[this.active.selected];
         }
         const changes = view !== this.view;
+        const keeps = changes && (view === 'flame' || view === 'icicle') && this.graph.tree === this.tree;
         this.view = view;
-        this.show(changes && (view === 'flame' || view === 'icicle') && this.graph.tree === this.tree);
+        this.show(keeps);
         this.active = this.graph;
+        if (changes && !keeps) {
+            this.chooseAgain();
+        }
+    }
+
+    // Selects in another view what was selected, or the largest frame of its function.
+    chooseAgain() {
+        const { frame, number } = this.chosen;
+        const { tree, total } = this.graph;
+        const again = this.view === 'sandwich' ? (number === this.sandwiched ? 0 : -1) : tree === this.tree && frame > 0 ? frame : largestFrame(tree, total, number);
+        if (number >= 0 && again >= 0) {
+            this.graph.select(again);
+        }
     }
 
     setSlices(from, to) {
@@ -311,9 +326,9 @@ class Page extends BasePage {
         return formatPercent(this.share(value)) + (interval ? `  [${(100 * interval.low).toFixed(2)}, ${(100 * interval.high).toFixed(2)}]` : '');
     }
 
-    framesOf(number) {
+    framesOf(number, first = 0) {
         const frames = [];
-        for (let i = 0; i < this.tree.count; i++) {
+        for (let i = first; i < this.tree.end[first]; i++) {
             if (this.tree.functions[i] === number) {
                 frames.push(i);
             }
@@ -362,6 +377,14 @@ class Page extends BasePage {
 
     onZoom() {
         this.noteView();
+        if (this.table && this.zoomedFrame() !== this.listedWithin) {
+            this.fillTable();
+        }
+    }
+
+    // The frame whose functions are listed: the zoomed one, else the root.
+    zoomedFrame() {
+        return this.graph.tree === this.tree ? this.graph.focus : 0;
     }
 
     onSelect(view, frame) {
@@ -370,11 +393,14 @@ class Page extends BasePage {
         if (frame < 0) {
             section.replaceChildren(paragraph('Click a frame, or walk along frames with the arrow keys.'));
             this.strip?.mark(null);
+            this.chosen = { frame: -1, number: -1 };
             return;
         }
         const { tree } = view;
         const number = tree.functions[frame];
         const isOfTree = tree === this.tree;
+        const isSame = number === this.chosen.number;
+        this.chosen = { frame: isOfTree ? frame : isSame ? this.chosen.frame : -1, number };
         const head = document.createElement('h2');
         head.textContent = this.profile.name(number);
         const list = document.createElement('dl');
@@ -388,17 +414,22 @@ class Page extends BasePage {
         };
         const isInverted = tree === this.inverted && frame > 0;
         const sources = isInverted ? sourcesOf(this.tree, tree, frame) : [];
-        const total = isInverted ? this.shareText(tree.total[frame], sources, true) : isOfTree && frame > 0 ? this.shareText(tree.total[frame], [frame], false) : formatPercent(this.share(tree.total[frame]));
-        const self = isOfTree && frame > 0 ? this.shareText(tree.self[frame], [frame], true) : formatPercent(this.share(tree.self[frame]));
-        add(tree === this.inverted ? 'samples' : 'total', `${formatAmount(tree.total[frame], this.data.unit)}, ${total}`);
-        if (tree !== this.inverted) {
-            add('self', `${formatAmount(tree.self[frame], this.data.unit)}, ${self}`);
+        const amount = (value, share) => `${formatAmount(value, this.data.unit)}, ${share}`;
+        if (number >= 0) {  // as in the list of functions
+            add('total', amount(this.sums.total[number], this.shareText(this.sums.total[number], outermostFrames(this.tree, number), false)));
+            add('self', amount(this.sums.self[number], this.shareText(this.sums.self[number], this.framesOf(number), true)));
+        }
+        const [total, self] = [tree.total[frame], tree.self[frame]];
+        if (isInverted) {
+            add('in this chain', amount(total, this.shareText(total, sources, true)));
+        } else if (number < 0) {
+            add('total', amount(total, formatPercent(this.share(total))));
+        } else if (total !== this.sums.total[number] || self !== this.sums.self[number]) {
+            add('this frame', amount(total, isOfTree ? this.shareText(total, [frame], false) : formatPercent(this.share(total))));
+            add('its self', amount(self, isOfTree ? this.shareText(self, [frame], true) : formatPercent(this.share(self))));
         }
         if (tree.parent[frame] > 0) {
-            add('of caller', formatPercent(tree.total[frame] / Math.max(tree.total[tree.parent[frame]], 1)));
-        }
-        if (number >= 0 && isOfTree && this.sums.total[number] !== tree.total[frame]) {
-            add('anywhere', `${formatAmount(this.sums.total[number], this.data.unit)}, ${formatPercent(this.share(this.sums.total[number]))}`);
+            add('of caller', formatPercent(total / Math.max(tree.total[tree.parent[frame]], 1)));
         }
         if (this.isDiff && isOfTree) {
             add(this.data.before.name, this.beforeText(frame));
@@ -455,11 +486,11 @@ class Page extends BasePage {
     addTable() {
         const percent = (value) => (100 * this.share(value)).toFixed(2);
         const columns = [
-            { title: 'self %', value: (i) => this.sums.self[i], text: (i) => percent(this.sums.self[i]), isSorted: true, hint: (i) => `${formatAmount(this.sums.self[i], this.data.unit)}, ${this.shareText(this.sums.self[i], this.framesOf(i), true)}` },
-            { title: 'total %', value: (i) => this.sums.total[i], text: (i) => percent(this.sums.total[i]), hint: (i) => `${formatAmount(this.sums.total[i], this.data.unit)}, ${this.shareText(this.sums.total[i], outermostFrames(this.tree, i), false)}` },
+            { title: 'self %', value: (i) => this.listed.self[i], text: (i) => percent(this.listed.self[i]), isSorted: true, hint: (i) => `${formatAmount(this.listed.self[i], this.data.unit)}, ${this.shareText(this.listed.self[i], this.framesOf(i, this.listedWithin), true)}` },
+            { title: 'total %', value: (i) => this.listed.total[i], text: (i) => percent(this.listed.total[i]), hint: (i) => `${formatAmount(this.listed.total[i], this.data.unit)}, ${this.shareText(this.listed.total[i], outermostFrames(this.tree, i, this.listedWithin), false)}` },
         ];
         if (this.isDiff) {
-            const change = (i) => this.share(this.sums.total[i]) - this.beforeSums.total[i] / Math.max(this.beforeTotal[0], 1);
+            const change = (i) => this.share(this.listed.total[i]) - this.listedBefore.total[i] / Math.max(this.beforeTotal[0], 1);
             columns.push({
                 title: 'change', value: (i) => this.verdictOf(i)?.change ? Math.abs(change(i)) + 1 : Math.abs(change(i)) * 1e-3, text: (i) => (change(i) >= 0 ? '+' : '') + (100 * change(i)).toFixed(2),
                 style: (i) => styleOf(this.verdictOf(i)), hint: (i) => this.verdictOf(i)?.text ?? 'fewer samples than diff compares',
@@ -481,7 +512,7 @@ class Page extends BasePage {
     functionNumbers() {
         const numbers = [];
         for (let i = 0; i < this.profile.functionCount; i++) {
-            if (!this.profile.isCommand(i) && (this.sums.total[i] > 0 || (this.isDiff && this.beforeSums.total[i] > 0)) && (!this.found || this.found[i])) {
+            if (!this.profile.isCommand(i) && (this.listed.total[i] > 0 || (this.isDiff && this.listedBefore.total[i] > 0)) && (!this.found || this.found[i])) {
                 numbers.push(i);
             }
         }
@@ -489,8 +520,14 @@ class Page extends BasePage {
     }
 
     fillTable() {
+        const first = this.listedWithin = this.zoomedFrame();
+        this.listed = first === 0 ? this.sums : functionSums(this.tree, this.profile.functionCount, first);
+        if (this.isDiff) {
+            this.listedBefore = first === 0 ? this.beforeSums : functionSums({ ...this.tree, self: this.beforeSelf, total: this.beforeTotal }, this.profile.functionCount, first);
+        }
         const numbers = this.functionNumbers();
-        element('table-count').textContent = `(${formatCount(numbers.length)}; 95 % intervals on hover)`;
+        const within = first === 0 ? '' : ` within ${this.profile.name(this.tree.functions[first])}`;
+        element('table-count').textContent = `(${formatCount(numbers.length)}${within}; 95 % intervals on hover)`;
         this.table.show(numbers);
     }
 

@@ -14,7 +14,7 @@ async function load(name) {
 
 const { shareInterval, studentQuantile, betaQuantile } = await load('statistics.js');
 const { fragmentOf, numberOf, stateOf } = await load('link.js');
-const { calleesOf, callersOf, functionSums, invertedOf, makeTree, outermostFrames, sourcesOf } = await load('tree.js');
+const { calleesOf, callersOf, functionSums, invertedOf, largestFrame, makeTree, outermostFrames, sourcesOf } = await load('tree.js');
 const { frameAt, layOut, visitVisible } = await load('layout.js');
 const { Profile } = await load('names.js');
 
@@ -58,6 +58,17 @@ test('a sample counts once for a function that calls itself', () => {
     assert.deepEqual([...sums.self], [4, 2, 9, 6]);
     assert.deepEqual([...sums.total], [15, 9, 9, 6]);
     assert.deepEqual(outermostFrames(tree(), 0), [1]);
+});
+
+test('a part of the tree has its own sums', () => {
+    const made = tree();
+    const sums = functionSums(made, 4, 2);  // b(a(c)), within a
+    assert.deepEqual([...sums.self], [3, 2, 4, 0]);
+    assert.deepEqual([...sums.total], [7, 9, 4, 0]);
+    assert.deepEqual(outermostFrames(made, 0, 2), [3]);
+    assert.equal(largestFrame(made, made.total, 0), 1);
+    assert.equal(largestFrame(made, made.total, 2), 5);
+    assert.equal(largestFrame(made, made.total, 9), -1);
 });
 
 test('callers and callees have the total of their function', () => {

@@ -28,10 +28,10 @@ export function totalsOf(parent, self) {
     return total;
 }
 
-// The frames of a function that no other frame of it has called: each sample once.
-export function outermostFrames(tree, number) {
+// The frames of a function at or below frame `first` that no other such frame of it has called: each sample once.
+export function outermostFrames(tree, number, first = 0) {
     const frames = [];
-    for (let i = 0; i < tree.count;) {
+    for (let i = first; i < tree.end[first];) {
         if (tree.functions[i] === number) {
             frames.push(i);
             i = tree.end[i];
@@ -42,12 +42,23 @@ export function outermostFrames(tree, number) {
     return frames;
 }
 
-// Self and total of each function.
-export function functionSums(tree, functionCount) {
+// The frame of a function with the greatest total; -1: it has none.
+export function largestFrame(tree, total, number) {
+    let best = -1;
+    for (let i = 1; i < tree.count; i++) {
+        if (tree.functions[i] === number && total[i] > 0 && (best < 0 || total[i] > total[best])) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+// Self and total of each function, at or below frame `first`.
+export function functionSums(tree, functionCount, first = 0) {
     const self = new Float64Array(functionCount);
     const total = new Float64Array(functionCount);
     const openUntil = new Int32Array(functionCount);
-    for (let i = 0; i < tree.count; i++) {
+    for (let i = first; i < tree.end[first]; i++) {
         const number = tree.functions[i];
         if (number < 0) {
             continue;

@@ -210,6 +210,30 @@ def compares(browser, pages):
     check("noise" in styles["__libc_start_call_main"], "all is below it, as before")
 
 
+def details_are_those_of_the_list(browser, pages):
+    browser.open(pages.page("details.html", "--session", "last"))
+    functions = pages.functions("--session", "last")
+    total = sum(own for own, _ in functions.values())
+    shares = [f"{100 * value / total:.2f} %" for value in functions["recursive"]]
+    browser.run("document.querySelector('#graph canvas').focus()")
+    type_search(browser, "recursive")
+    browser.run("document.getElementById('search-next').click()")
+    terms = browser.run("return Object.fromEntries([...document.querySelectorAll('#frame dt')].map((one) => [one.textContent, one.nextSibling.textContent]))")
+    check(shares[0] in terms["self"] and shares[1] in terms["total"] and "its self" in terms, f"{terms}: not {shares}")
+    # Zoom lists what is within; another view keeps what is selected.
+    everything = browser.run("return document.querySelectorAll('#table tbody tr').length")
+    type_search(browser, "first_half")
+    browser.run("document.getElementById('search-next').click()")
+    type_search(browser, "")
+    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.keys(ENTER)
+    check("within first_half" in text_of(browser, "#table-count"), text_of(browser, "#table-count"))
+    check(browser.run("return document.querySelectorAll('#table tbody tr').length") < everything, "zoom lists as many functions")
+    for key in ("v", "s", "i", "f"):
+        browser.keys(key)
+        check(text_of(browser, "#frame h2").startswith("first_half"), f"{key}: {text_of(browser, '#frame h2')} is selected")
+
+
 def inverts(browser, pages):
     browser.open(pages.page("inverted.html", "--session", "last"))
     functions = pages.functions("--session", "last")
@@ -374,7 +398,7 @@ def main():
     try:
         with Browser() as browser:
             pages = Pages(options.bin, folder)
-            for step in (shows_what_top_counts, searches, walks_by_keyboard, selects_time, compares, inverts, links_lead_to_a_view,
+            for step in (shows_what_top_counts, searches, walks_by_keyboard, selects_time, compares, details_are_those_of_the_list, inverts, links_lead_to_a_view,
                          draws_histograms, draws_heat_maps, draws_schedules, of_nothing_is_empty, everything_has_a_name):
                 attempt(step.__name__, lambda step=step: (step(browser, pages), picture(browser, step.__name__)))
                 warnings = browser.console()
