@@ -14,6 +14,11 @@ constexpr std::uint64_t kSampleGapsMax = 2;
 // State bits of a switched-out thread that say why it sleeps; without any it was runnable.
 constexpr std::int64_t kSleepingStates = 0xff;
 
+// Fewer switches that don't match may be those around lost rows.
+constexpr std::size_t kUnmatchedMin = 8;
+constexpr const char* kHowToRecord =
+    "perfleet record -a -e sched:sched_switch -- COMMAND has the begin and the end of each run";
+
 class Maker {
 public:
     explicit Maker(const ScheduleRows& rows) : rows_{rows} {
@@ -29,11 +34,16 @@ public:
         for (const TimelineThread& thread : rows_.threads) {
             pids_.try_emplace({thread.target, thread.tid}, thread.pid);
         }
-        if (rows_.switches.empty()) {
-            schedule_.is_sampled = true;
+        from_switches();
+        const bool is_of_single_threads = unmatched_count_ >= kUnmatchedMin && unmatched_count_ > matched_count_;
+        if (rows_.switches.empty() || (is_of_single_threads && event_of_samples())) {
+            lanes_.clear();
+            threads_.clear();
+            schedule_.threads.clear();
             from_samples();
-        } else {
-            from_switches();
+        } else if (is_of_single_threads) {
+            schedule_.warnings.push_back("most runs have no begin, because the switches are of single threads: " +
+                                         std::string{kHowToRecord});
         }
         for (auto& [place, lane] : lanes_) {
             lane.name = (schedule_.targets.size() > 1 ? schedule_.targets[place.first] + " " : std::string{}) + "CPU " +
@@ -101,6 +111,7 @@ private:
             Running& before = running[place];
             ScheduleLane& lane = lanes_[place];
             const bool is_known = !before.tid || *before.tid == to.previous_tid;
+            (is_known ? matched_count_ : unmatched_count_) += before.tid ? 1 : 0;
             if (!is_known) {
                 lane.unknown_ns += now_ns - before.since_ns;
             } else if (to.previous_tid != 0 && now_ns >= before.since_ns) {
@@ -117,23 +128,31 @@ private:
         }
     }
 
-    // Of the event with the most rows.
-    void from_samples() {
+    // The event with the most rows that aren't switches.
+    [[nodiscard]] std::optional<std::uint32_t> event_of_samples() const {
         std::map<std::uint32_t, std::size_t> rows_of_event;
         for (const TimelineRow& row : rows_.rows) {
             ++rows_of_event[row.event];
         }
+        for (const TimelineSwitch& one : rows_.switches) {
+            rows_of_event.erase(rows_.rows[one.row].event);
+        }
         const auto most = std::max_element(rows_of_event.begin(), rows_of_event.end(),
                                            [](const auto& a, const auto& b) { return a.second < b.second; });
-        if (most == rows_of_event.end()) {
+        return most == rows_of_event.end() ? std::nullopt : std::optional{most->first};
+    }
+
+    void from_samples() {
+        schedule_.is_sampled = true;
+        const auto most = event_of_samples();
+        if (!most) {
             return;
         }
-        schedule_.warnings.push_back("drawn from samples of " + rows_.events[most->first].name +
-                                     ", each of which says what ran until then; with -e sched:sched_switch each run "
-                                     "has its true length");
+        schedule_.warnings.push_back("drawn from samples of " + rows_.events[*most].name +
+                                     ", each of which says what ran until then; " + kHowToRecord);
         std::map<Place, std::vector<const TimelineRow*>> rows_of_place;
         for (const TimelineRow& row : rows_.rows) {
-            if (row.event == most->first) {
+            if (row.event == *most) {
                 rows_of_place[{rows_.threads[row.thread].target, row.cpu}].push_back(&row);
             }
         }
@@ -174,6 +193,8 @@ private:
 
     const ScheduleRows& rows_;
     std::uint64_t first_ns_ = 0;
+    std::size_t matched_count_ = 0;  // switches from the thread that the one before has switched to
+    std::size_t unmatched_count_ = 0;
     Schedule schedule_;
     std::map<Place, std::uint32_t> pids_;  // by target and tid
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::string>, std::uint32_t> threads_;

@@ -101,6 +101,28 @@ TEST(Schedule, TimeBetweenSwitchesThatDoNotMatchIsNobodys) {
         << schedule.warnings[0];
 }
 
+// Without -a only the switches from the program's own threads are recorded.
+TEST(Schedule, SwitchesOfSingleThreadsAreNotTakenForAllSwitches) {
+    Rows rows;
+    for (std::uint64_t i = 1; i <= 10; ++i) {
+        rows.switch_at(i * 1'000, 0, 7, 0);
+    }
+    const Schedule alone = rows.schedule();
+    ASSERT_FALSE(alone.warnings.empty());
+    EXPECT_NE(alone.warnings[0].find("record -a -e sched:sched_switch"), std::string::npos) << alone.warnings[0];
+    rows.events.push_back({"cpu-clock", "ns"});
+    for (std::uint64_t i = 0; i < 10; ++i) {
+        rows.sample_at(10'000 + i * 100, 0, 7);
+        rows.rows.back().event = 1;
+    }
+    const Schedule sampled = rows.schedule();
+    EXPECT_TRUE(sampled.is_sampled);
+    EXPECT_EQ(runs_of(sampled, 0), (std::vector<std::string>{"8900+1000 t7"}));
+    EXPECT_EQ(sampled.lanes[0].unknown_ns, 0U);
+    ASSERT_EQ(sampled.warnings.size(), 1U);
+    EXPECT_NE(sampled.warnings[0].find("drawn from samples of cpu-clock"), std::string::npos) << sampled.warnings[0];
+}
+
 TEST(Schedule, AThreadThatEndsRanUntilThen) {
     Rows rows;
     rows.switch_at(0, 0, 0, 7);
