@@ -330,9 +330,9 @@ TEST_F(RecordProgram, WhatToTryNextIsQuotedForAShell) {
 // A file system of its own, soon full.
 class SmallRoom {
 public:
-    explicit SmallRoom(std::string path) : path_{std::move(path)} {
+    explicit SmallRoom(std::string path, const char* size = "size=64m") : path_{std::move(path)} {
         std::filesystem::create_directory(path_);
-        is_mounted_ = mount("perfleet-test", path_.c_str(), "tmpfs", 0, "size=64m") == 0;
+        is_mounted_ = mount("perfleet-test", path_.c_str(), "tmpfs", 0, size) == 0;
     }
     SmallRoom(const SmallRoom&) = delete;
     SmallRoom& operator=(const SmallRoom&) = delete;
@@ -371,6 +371,40 @@ TEST_F(RecordProgram, OnAFullDiskSaysWhatIsLostAndWhy) {
     EXPECT_NE(said.find("No space left on device", cause), std::string::npos) << said;
     EXPECT_NE(said.find("with --data", cause), std::string::npos) << said;
     EXPECT_EQ(said.find("still have"), std::string::npos) << "the collector is gone:\n" << said;
+}
+
+// The database sets nothing aside that rows need.
+TEST_F(RecordProgram, OnASmallDiskUsesWhatIsFree) {
+    const SmallRoom room{folder_ / "room", "size=5m"};
+    if (!room.is_mounted()) {
+        GTEST_SKIP() << "may not mount a file system";
+    }
+    data_ = folder_ / "room/data";
+    const Finished finished = run({program_path("perfleet"), "record", "-q", "--no-keep-symbols", "--data", data_, "-e",
+                                   "syscalls:sys_enter_getppid", "--", workload_path("getppid_workload"), "100000"});
+    EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
+    expect_exact();
+}
+
+TEST_F(RecordProgram, SaysWhyACommandCantBeRun) {
+    const std::string script = folder_ / "script";
+    std::ofstream{script} << "#!/no/such/interpreter -e\n";
+    std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+    for (const char* command : {"record -q --data '", "stat -- '"}) {
+        const bool records = std::string{command}.starts_with("record");
+        const auto said = [&](const std::string& name) {
+            return run({"sh", "-c",
+                        "exec '" + program_path("perfleet") + "' " + command + (records ? data_ + "' -- '" : "") +
+                            name + "'"});
+        };
+        const Finished missing = said(script);
+        EXPECT_EQ(missing.ending.status, 127);
+        EXPECT_NE(missing.error_output.find("its interpreter '/no/such/interpreter' isn't there"), std::string::npos)
+            << missing.error_output;
+        const Finished folder = said(folder_.path().string());
+        EXPECT_EQ(folder.ending.status, 126);
+        EXPECT_NE(folder.error_output.find("Is a directory"), std::string::npos) << folder.error_output;
+    }
 }
 
 }  // namespace
