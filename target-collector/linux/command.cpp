@@ -12,8 +12,12 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <span>
+#include <sstream>
 #include <string_view>
+#include <system_error>
 
 #include "schemas/host/file_io.h"
 
@@ -35,6 +39,18 @@ Error not_runnable(const std::string& name, int error) {
     Error refused = error_from_errno(error, "can't run the command '" + name + "'");
     refused.code = error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalid;
     return refused;
+}
+
+// The kernel says "No such file" of a program whose interpreter is missing.
+std::string missing_interpreter(const std::string& path) {
+    std::string line;
+    std::getline(std::ifstream{path}, line);
+    if (!line.starts_with("#!")) {
+        return "the loader that it names isn't there";
+    }
+    std::string interpreter;
+    std::istringstream{line.substr(2)} >> interpreter;
+    return "its interpreter '" + interpreter + "' isn't there";
 }
 
 // Runs between fork and exec: only async-signal-safe calls.
@@ -61,6 +77,10 @@ Result<std::string> find_command(const std::string& name) {
         if (is_runnable(name, is_there)) {
             return name;
         }
+        std::error_code error;
+        if (std::filesystem::is_directory(name, error)) {
+            return not_runnable(name, EISDIR);
+        }
     } else if (!name.empty()) {
         const char* const variable = std::getenv("PATH");
         std::string_view rest = variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin";
@@ -83,6 +103,7 @@ Result<std::unique_ptr<Command>> Command::start(const std::vector<std::string>& 
     auto path = PERFLEET_TRY(find_command(words.front()));
     std::unique_ptr<Command> command(new Command);
     command->name_ = words.front();
+    command->path_ = path;
     int go[2] = {-1, -1};
     int error[2] = {-1, -1};
     if (::pipe2(go, O_CLOEXEC) != 0) {
@@ -148,7 +169,11 @@ Result<Done> Command::run() {
         ::waitpid(pid_, nullptr, 0);
         pid_ = -1;
         exit_status_ = error == ENOENT ? 127 : 126;
-        return not_runnable(name_, error);
+        Error refused = not_runnable(name_, error);
+        if (error == ENOENT && ::access(path_.c_str(), F_OK) == 0) {
+            refused.message = "can't run the command '" + name_ + "': " + missing_interpreter(path_);
+        }
+        return refused;
     }
     return Done{};
 }

@@ -45,6 +45,7 @@ private:
     Command() = default;
 
     std::string name_;
+    std::string path_;
     pid_t pid_ = -1;
     FileDescriptor end_fd_;
     FileDescriptor go_fd_;     // a byte starts the program; closing it ends the child
