@@ -132,6 +132,7 @@ int main(int argument_count, char** arguments) {
     perfleet::run_if_confined_reader(arguments);
     if (!perfleet::start_program("perfleet", kLibraryThreads)) {
         return perfleet::kExitFailure;
+    std::signal(SIGPIPE, SIG_DFL);  // whoever ignores it hands that on: a reader that quits is no error to report
     }
     CLI::App app{"Record, query and export performance data of Linux and seL4"};
     app.name("perfleet");
