@@ -394,7 +394,7 @@ void add_common_options(CLI::App& app, CommandLine& line) {
           "Folder where symbols and tables for unwinding are kept for later sessions, at most 256 MiB; nobody else may "
           "write to it. none: they are made anew. Default: $XDG_CACHE_HOME/perfleet, or ~/.cache/perfleet",
           is_not_empty}});
-    add_perf_record_options(app);
+    add_perf_record_options(app, [&line](const std::string& note) { line.notes.push_back(note); });
     add_options(app, {{"command COMMAND", options.command,
                        "The command to profile, behind --; with -a, -C, -p, -t or --uid it says how long", is_at_end}});
 }
@@ -408,7 +408,6 @@ void add_record_options(CLI::App& app, CommandLine& line) {
                ".pb.gz, .folded); a FILE that is there is kept as FILE.old",
                is_not_empty},
               {"-q,--quiet", line.is_quiet, "Print errors only"},
-              {"-z,--compression-level", line.is_compression_asked, "As perf has it; the store is always compressed"},
               {"--switch-output{signal}", line.switch_output,
                "Not needed: the store keeps rows by time. Cut a session when you query it, with --from and --until"}});
 }

@@ -22,6 +22,7 @@ enum class CommandLineForm {
 
 struct CommandLine {
     CollectorOptions options;
+    std::vector<std::string> notes;  // of options that are ignored
     // kRecord.
     std::string data_folder;  // empty: not given
     std::string output_file;  // to write at the end; empty: none

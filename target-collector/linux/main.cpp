@@ -126,6 +126,9 @@ int run(int argc, char** argv) {
         return fail_early(opened_log.error());
     }
     Log& log = **opened_log;
+    for (const std::string& note : (*line)->notes) {
+        log.write({LogLevel::kNotice, "start", note});
+    }
     CollectorOptions options = std::move((*line)->options);
     if (manager.is_there() && !(*line)->cpu_budget_percent && options.all_cpus && !options.period) {
         options.cpu_budget_percent = CpuBudget::kPercentUnattended;

@@ -10,64 +10,52 @@ namespace perfleet {
 namespace {
 
 constexpr std::array kOptions{
-    // Accepted without effect: always done, or not needed.
-    PerfOption{"-T,--timestamp", false, nullptr},
-    PerfOption{"-P,--period", false, nullptr},
-    PerfOption{"-R,--raw-samples", false, nullptr},
-    PerfOption{"--sample-cpu", false, nullptr},
-    PerfOption{"--sample-identifier", false, nullptr},
-    PerfOption{"--exclude-perf", false, nullptr},
-    PerfOption{"--all-cgroups", false, nullptr},  // cgroups are always recorded
-    PerfOption{"-v,--verbose", false, nullptr},
-    PerfOption{"--tail-synthesize,--no-buffering,--aio,--threads", false, nullptr},
-    PerfOption{"--affinity,--mmap-flush,--proc-map-timeout,--synth", true, nullptr},
-    PerfOption{"-r,--realtime", true, nullptr},  // the threads that read rings have it if permitted
-    // Build-ids are read when a file is mapped, and perf's cache isn't used.
-    PerfOption{"-B,--no-buildid", false, nullptr},
-    PerfOption{"-N,--no-buildid-cache", false, nullptr},
-    PerfOption{"--buildid-all", false, nullptr},
-    PerfOption{"--buildid-mmap", false, nullptr},
+    PerfOption{"-T,--timestamp,-P,--period,--sample-cpu,--sample-identifier,-R,--raw-samples,--all-cgroups", false,
+               "each row has it", true},
+    PerfOption{"--exclude-perf", false, "perfleet's own work isn't recorded", true},
+    PerfOption{"-v,--verbose", false, "all messages are shown anyway", true},
+    PerfOption{"--tail-synthesize,--no-buffering,--aio,--threads", false, "the store has no such buffers", true},
+    PerfOption{"--affinity,--mmap-flush,--proc-map-timeout,--synth", true, "the store has no such buffers", true},
+    PerfOption{"-r,--realtime", true, "the threads that read rings have it if permitted", true},
+    PerfOption{"-B,--no-buildid,-N,--no-buildid-cache,--buildid-all,--buildid-mmap", false,
+               "build-ids are read when a file is mapped", true},
+    PerfOption{"-z,--compression-level", false, "the store is always compressed", true},
+    PerfOption{"--overwrite,-S,--snapshot", false, "the store keeps rows by time: cut a session when you query it",
+               true},
+    PerfOption{"-k,--clockid", true, "times are of CLOCK_MONOTONIC, with its relation to UTC", true},
+    PerfOption{"--per-thread", false, "events are opened for each CPU; -t TID records single threads", true},
+    PerfOption{"--namespaces", false, "namespaces aren't recorded", true},
+    PerfOption{"--kcore", false, "the kernel's symbols are recorded, its code isn't", true},
 
-    PerfOption{"-n,--no-samples", false, "to count without samples use 'perfleet stat'"},
+    PerfOption{"-n,--no-samples", false, "counts without samples: 'perfleet stat -- COMMAND'"},
     PerfOption{"-s,--stat", false, "counts are read for each CPU ('perfleet counters'), not for each thread"},
-    PerfOption{"--per-thread", false, "events are always opened for each CPU; -t records single threads"},
-    PerfOption{"--overwrite", false, "not needed: the store keeps rows by time; cut a session when you query it"},
-    PerfOption{"-S,--snapshot", false, "not needed: the store keeps rows by time; cut a session when you query it"},
-    PerfOption{"--max-size", true, "use --duration; 'perfleet sessions gc' keeps a store within a size"},
-    PerfOption{"--control", true, "use 'perfleet control', which reaches the collector through its gateway"},
+    PerfOption{"--max-size", true, "use --duration; 'perfleet sessions gc --keep 10g' keeps a store within a size"},
+    PerfOption{"--control", true, "use 'perfleet control --help', which reaches collectors through their gateway"},
     PerfOption{"-G,--cgroup", true, "control groups can't be chosen; use -p, -t, --uid or -C"},
-    PerfOption{"--namespaces", false, "namespaces aren't recorded"},
-    PerfOption{"--switch-events", false, "use -e sched:sched_switch"},
+    PerfOption{"--switch-events", false, "'perfleet record -a -e sched:sched_switch -- COMMAND'"},
     PerfOption{"--group", false, "write the events of a group in braces: -e '{a,b}'"},
-    PerfOption{"--kcore", false, "the kernel's symbols are recorded, its code isn't"},
 };
 
 }  // namespace
 
-void add_perf_record_options(CLI::App& app) {
-    add_options(app, {{"-k,--clockid CLOCK",
-                       [](const std::string& clock) {
-                           if (clock != "mono" && clock != "monotonic" && clock != "CLOCK_MONOTONIC") {
-                               throw CLI::ValidationError(
-                                   "-k", "times are always of CLOCK_MONOTONIC (-k mono), with its relation to UTC");
-                           }
-                       },
-                       "", is_hidden}});
-    add_perf_options(app, kOptions);
-}
+void add_perf_record_options(CLI::App& app, const TakeNote& take_note) { add_perf_options(app, kOptions, take_note); }
 
-void add_perf_options(CLI::App& app, std::span<const PerfOption> options) {
+void add_perf_options(CLI::App& app, std::span<const PerfOption> options, const TakeNote& take_note) {
     std::vector<OptionRow> rows;
     for (const PerfOption& option : options) {
         // Separate options, so that an error names the one that was typed.
         for (const std::string& name : split_list(option.names)) {
-            const auto answer = [name, instead = option.instead] {
-                if (instead != nullptr) {
-                    throw CLI::ValidationError(name, instead);
+            const auto answer = [name, text = option.text, is_ignored = option.is_ignored, take_note] {
+                if (!is_ignored) {
+                    throw CLI::ValidationError(name, text);
                 }
+                take_note(name + ": ignored: " + text);
             };
             if (option.has_value) {
-                rows.push_back({name, [answer](const std::string&) { answer(); }, "", is_hidden});
+                rows.push_back({name, [answer](const std::string&) { answer(); }, "", is_hidden,
+                                [least = option.is_ignored ? 1 : 0](CLI::Option& added, CLI::App&) {
+                                    added.expected(least, 1);  // the hint needs no value
+                                }});
             } else {
                 rows.push_back({name, answer, "", is_hidden});
             }

@@ -76,7 +76,8 @@ std::string home_folder() {
     return is_there && folder != "/" ? folder : "";
 }
 
-// Turns the words "help" and "version", which many type, into options: "help sessions name" is "sessions name --help".
+// Turns the words "help", "version" and "list", which many type, into options: "help sessions name" is "sessions name
+// --help".
 std::vector<const char*> with_help_as_option(int argument_count, char** arguments) {
     std::vector<const char*> words{arguments, arguments + argument_count};
     const std::string first = argument_count > 1 ? words[1] : "";
@@ -85,6 +86,8 @@ std::vector<const char*> with_help_as_option(int argument_count, char** argument
         words.push_back("--help");
     } else if (first == "version") {
         words[1] = "--version";
+    } else if (first == "list") {  // as perf; it shows all
+        words = {words[0], "record", "--list-events"};
     }
     return words;
 }
@@ -129,10 +132,10 @@ OptionRow data_row(std::string& folder, const OptionRule& rule) {
 }  // namespace perfleet
 
 int main(int argument_count, char** arguments) {
+    std::signal(SIGPIPE, SIG_DFL);  // whoever ignores it hands that on: a reader that quits is no error to report
     perfleet::run_if_confined_reader(arguments);
     if (!perfleet::start_program("perfleet", kLibraryThreads)) {
         return perfleet::kExitFailure;
-    std::signal(SIGPIPE, SIG_DFL);  // whoever ignores it hands that on: a reader that quits is no error to report
     }
     CLI::App app{"Record, query and export performance data of Linux and seL4"};
     app.name("perfleet");
@@ -152,7 +155,8 @@ int main(int argument_count, char** arguments) {
     } else {
         app.footer(perfleet::kExitStatuses);
     }
-    if (const std::string_view instead = perfleet::instead_of_perf_command(first); !instead.empty()) {
+    const std::string second = argument_count > 2 ? arguments[2] : "";
+    if (const std::string_view instead = perfleet::instead_of_perf_command(first, second); !instead.empty()) {
         perfleet::print_note("there is no command '" + first + "', as perf has it; instead: " + std::string{instead});
         return perfleet::kExitUsage;
     }

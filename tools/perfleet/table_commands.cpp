@@ -13,6 +13,7 @@
 #include "exporters/figure/heat_map_figure.h"
 #include "exporters/figure/histogram_figure.h"
 #include "query-engine/statistic/command.h"
+#include "tools/perfleet/query/perf_commands.h"
 #include "tools/perfleet/query/query_source.h"
 #include "tools/perfleet/query/table_text.h"
 #include "tools/perfleet/record/function_latency.h"
@@ -131,9 +132,10 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
     CLI::App* command = parent.add_subcommand(name, query.summary);
     command->footer(query.footer);
     const auto options = std::make_shared<TableOptions>();
-    add_options(*command, query.options, options->query.values);
+    add_options(*command, with_perf_aliases(name, query.options), options->query.values);
     add_options(*command, output_rows(options->printing));
-    add_options(*command, {{"--watch SECONDS", options->watch_s, "show it again every so many seconds, until Ctrl-C",
+    add_options(*command, {{name == "top" ? "-d,--watch SECONDS" : "--watch SECONDS", options->watch_s,
+                            "show it again every so many seconds, until Ctrl-C",
                             is_between(kWatchIntervalSMin, kWatchIntervalSMax)}});
     if (text.is_report) {  // the table has all this anyway
         add_options(*command, {{"--stdio,--children,-n,--show-nr-samples,--show-total-period", [] {},
@@ -146,7 +148,7 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
         add_function_options(*command, options->functions);
         add_options(*command, {force_row(options->is_forced)});
     }
-    options->query.add_to(*command, query.selection());
+    options->query.add_to(*command, with_perf_aliases(name, query.selection()));
     options->query.add_input_to(*command);
     if (text.measures) {
         command->get_option("--function")->excludes(command->get_option("--input"));
@@ -179,11 +181,11 @@ void add_table_commands(CLI::App& app, Invocation& invocation) {
             continue;
         }
         CLI::App* command = add_table_command(app, query.name, query, invocation);
-        for (const std::string& alias : query.aliases) {
-            command->alias(alias);
+        for (const std::string& alias : query.aliases) {  // its messages and its help have the name that was typed
+            add_table_command(app, alias, query, invocation);
         }
         if (text.has_list) {
-            add_table_command(*command, "list", query, invocation);
+            add_table_command(*command, "list", query, invocation)->alias("ls");
         }
     }
 }

@@ -9,6 +9,7 @@
 #include "exporters/report/amount_text.h"
 #include "exporters/report/report.h"
 #include "tools/perfleet/query/annotation.h"
+#include "tools/perfleet/query/perf_commands.h"
 #include "tools/perfleet/query/query_source.h"
 #include "tools/perfleet/shell/invocation.h"
 #include "tools/perfleet/shell/print_answer.h"
@@ -120,7 +121,7 @@ void add_annotate_command(CLI::App& app, Invocation& invocation) {
                   excludes({"--no-source"})}});
     add_options(*command, query.options, options->query.values);
     add_options(*command, output_rows(options->output));
-    options->query.add_to(*command, query.selection());
+    options->query.add_to(*command, with_perf_aliases(query.name, query.selection()));
     options->query.add_input_to(*command);
 }
 

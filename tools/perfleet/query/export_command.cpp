@@ -13,6 +13,7 @@
 #include "query-engine/wire/query_client.h"
 #include "schemas/host/host_clock.h"
 #include "tools/perfleet/query/export_run.h"
+#include "tools/perfleet/query/perf_commands.h"
 #include "tools/perfleet/query/query_source.h"
 #include "tools/perfleet/query/symbol_archive.h"
 #include "tools/perfleet/shell/figure_file.h"
@@ -58,7 +59,6 @@ Result<QueryEnd> write_export(ExportOptions& options, const ExportFormat& format
     return ask_file(options.query, std::move(query), sink);
 }
 
-// The options of `export`. One that several formats share is listed once.
 // The file's name chooses the format, and the format a file's name, unless both are given.
 Result<Done> choose_format_and_file(ExportOptions& options) {
     const ExportFormat* const named = format_of_file(options.output);
@@ -80,6 +80,7 @@ Result<Done> choose_format_and_file(ExportOptions& options) {
     return Done{};
 }
 
+// The options of `export`. One that several formats share is listed once.
 std::vector<OptionSpec> options_of_formats() {
     std::vector<OptionSpec> all;
     for (const ExportFormat& format : export_formats()) {
@@ -99,8 +100,8 @@ Result<int> run_export(ExportOptions& options) {
     if (const auto figure = figure_format_of(options.output); figure && find_option(format.options, "as") != nullptr) {
         options.query.values.try_emplace("as", *figure);
     }
-    const bool to_standard_output = options.output == "-";
     PERFLEET_TRY(follow_file_name(format, options.output, options.query.values));
+    const bool to_standard_output = options.output == "-";
     if (to_standard_output && !format.is_sequential) {
         options.query.values["pipe"] = true;
     }
@@ -193,7 +194,8 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
                 add_command<ExportOptions>(app, invocation, format.name, format.summary, run_export);
             own_options->format = format.name;
             add_options(*own, format.options, own_options->query.values);
-            own_options->query.add_to(*own, selection_options());
+            const auto all = selection_options();
+            own_options->query.add_to(*own, with_perf_aliases(format.name, {all.begin(), all.end()}));
             own_options->query.add_input_to(*own);
             add_options(*own, {no_pager_row(own_options->has_no_pager)});
         }

@@ -1,14 +1,18 @@
 #include "tools/perfleet/query/perf_commands.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 
 #include "daemon/option/program_options.h"
 #include "target-collector/linux/perf_options.h"
+#include "tools/perfleet/shell/terminal.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::string_view kToPerf = "perfleet export --to perf.data -o perf.data; then perf reads that file";
+constexpr std::string_view kToPerfMemory =
+    "perf itself records and reports it; 'perfleet record -d -W -- COMMAND' has the addresses of data and the costs";
 
 struct Instead {
     std::string_view perf_command;
@@ -18,77 +22,114 @@ struct Instead {
 constexpr Instead kInstead[] = {
     {"archive", "the session keeps the symbol tables of sampled files"},
     {"buildid-cache", "the session keeps the symbol tables of sampled files"},
-    {"buildid-list", kToPerf},
-    {"c2c", kToPerf},
+    {"buildid-list", "'perfleet symbols --wide'"},
+    {"c2c", kToPerfMemory},
     {"daemon", "perfleet-collector sends to a perfleet-gateway, as a service"},
-    {"data", "perfleet script --format json"},
-    {"evlist", "perfleet sessions --wide"},
-    {"ftrace", "perfleet record -e SYSTEM:EVENT; then perfleet tracepoints"},
+    {"data", "'perfleet script --format json'"},
+    {"evlist", "'perfleet sessions --wide'"},
+    {"ftrace", "'perfleet record -a -e sched:sched_switch -- COMMAND', then 'perfleet tracepoints'"},
     {"inject", "perfleet sets names and build-ids by itself"},
-    {"kmem", "perfleet record -a -e 'kmem:*'; then perfleet tracepoints"},
-    {"kvm", "perfleet record -a -e 'kvm:*'; then perfleet tracepoints"},
-    {"kwork", "perfleet record -a -e 'irq:*' -e 'workqueue:*'; then perfleet tracepoints"},
-    {"list", "perfleet record --list-events"},
-    {"lock", "perfleet record -a -e 'lock:*'; then perfleet tracepoints"},
-    {"mem", kToPerf},
-    {"probe", "perf probe sets the probe; perfleet record -e probe:NAME counts it"},
-    {"sched", "perfleet record -a -e 'sched:*' -o perf.data; then perf sched latency -i perf.data"},
-    {"timechart", "perfleet record -a -e 'sched:*' -e 'power:*' -o perf.data; then perf timechart -i perf.data"},
-    {"trace", "perfleet record -e 'syscalls:*' -- COMMAND; then perfleet tracepoints"},
+    {"kmem", "'perfleet record -a -e kmem:mm_page_alloc -- COMMAND', then 'perfleet tracepoints'"},
+    {"kvm", "'perfleet record -a -e sched:sched_switch -- COMMAND' for any tracepoints (kvm:kvm_exit)"},
+    {"kwork", "'perfleet record -a -e irq:softirq_entry,irq:softirq_exit -- COMMAND', then 'perfleet tracepoints'"},
+    {"lock", "'perfleet record -a -e lock:contention_begin -- COMMAND', then 'perfleet tracepoints'"},
+    {"mem", kToPerfMemory},
+    {"probe",
+     "perf probe sets the probe, and record -e probe:NAME counts it; 'perfleet latency --function "
+     "libc:getenv -- COMMAND' times calls without one"},
+    {"sched", "'perfleet record -a -e sched:sched_switch -- COMMAND', then 'perfleet timeline -o timeline.html'"},
+    {"timechart", "'perfleet record -a -e sched:sched_switch -- COMMAND', then 'perfleet timeline -o timeline.html'"},
+    {"trace", "'perfleet record -e raw_syscalls:sys_enter,raw_syscalls:sys_exit -- COMMAND', then 'perfleet script'"},
 };
 
-constexpr const char* kToPerfReport = "use 'perfleet export --to perf.data -o perf.data', then perf";
+constexpr std::string_view kBenchmarksOfPerf[] = {"sched", "syscall",   "mem",    "numa",       "futex",
+                                                  "epoll", "internals", "uprobe", "breakpoint", "all"};
 
-constexpr PerfOption kTop[]{
-    {"-f,--force,--no-inline,--ignore-vmlinux,--skip-empty", false, nullptr},
-    {"-w,--column-widths", true, nullptr},
-    {"-G", false, "use 'perfleet top --callers FUNCTION' or 'perfleet tree --inverted'"},
-    {"-F,--fields", true, "use --by COLUMNS"},
-    {"--hierarchy", false, "use --by command,image or 'perfleet tree'"},
+// Options of perf that are another option's name.
+struct PerfAlias {
+    std::string_view command;
+    std::string_view option;
+    std::string_view letter;
+};
+constexpr PerfAlias kAliases[]{
+    {"report", "symbol", "S"}, {"report", "comm", "c"},   {"report", "image", "d"}, {"top", "event", "e"},
+    {"top", "limit", "E"},     {"script", "symbol", "S"}, {"script", "comm", "c"},  {"annotate", "image", "d"},
+};
+
+constexpr PerfOption kOfProfiles[]{
+    {"-f,--force", false, "files of any owner are read", true},
+    {"-k,--vmlinux,--kallsyms", true, "the kernel's symbols are stored with the session", true},
+    {"--ignore-vmlinux", false, "the kernel's symbols are stored with the session", true},
+    {"--skip-empty,--no-inline", false, "that is so already", true},
+    {"--demangle,--no-demangle,--demangle-kernel", false, "names are always demangled", true},
+    {"-w,--column-widths", true, "columns are as wide as they need to be", true},
+    {"-v,--verbose", false, "--addresses and --wide show more", true},
+    {"--tui,--gtk,--raw-trace,--ns,-I,--show-info", false, "the table is text", true},
+    {"--percentage,-M,--disassembler-style", true, "percentages are those of what is selected", true},
+    {"--max-stack", true, "whole call chains are counted", true},
     {"--inline", false, "use --inlines"},
-    {"-v,--verbose", false, "use --addresses, or 'perfleet symbols' for build-ids"},
-    {"-D,--dump-raw-trace,--stats,--tasks,--mmaps", false, kToPerfReport},
-    {"-k,--vmlinux,--kallsyms", true, "not needed: the kernel's symbols are stored with the session"},
-    {"-d", true, "use --image NAMES"},
-    {"-c", true, "use --comm NAMES"},
-    {"-S", true, "use --symbol NAMES"},
-    {"-t,--field-separator", true, "use --format csv"},
-    {"--header,--header-only", false, "use 'perfleet sessions --wide'"},
-    {"-p", true, "to record a process use 'perfleet record -p PID'; --pid selects among those that were recorded"},
-    {"-a,--all-cpus", false, "to watch the machine run 'perfleet record -a -g' and beside it 'perfleet top --watch 2'"},
+    {"-G", false, "'perfleet top --callers FUNCTION' or 'perfleet tree --inverted'"},
+    {"--hierarchy", false, "'perfleet top --by command,image', or 'perfleet tree'"},
+    {"--header,--header-only", false, "'perfleet sessions --wide'"},
+};
+constexpr PerfOption kReport[]{
+    {"-q,--quiet", false, "warnings stand on standard error", true},
+    {"-x,--exclude-other", false, "without --parent nothing is another", true},
+    {"--group,--no-group", false, "a profile is of one event; --event chooses it", true},
+    {"-F,--fields", true, "'perfleet report --by COLUMNS'"},
+    {"-t,--field-separator", true, "'perfleet report --format csv'"},
+    {"-p,--parent", true, "'perfleet top --callers FUNCTION'"},
+    {"-b,--branch-stack,--mem-mode", false,
+     "'perfleet script' lists what samples have; perf reads 'perfleet export --to perf.data'"},
+    {"-U,--hide-unresolved", false, "'perfleet report --symbol FUNCTION' chooses functions"},
+    {"--stats,--mmaps", false, "'perfleet losses', and 'perfleet events'"},
+    {"-D,--dump-raw-trace", false, "'perfleet script'"},
+    {"--tasks", false, "'perfleet report --by thread'"},
+};
+constexpr PerfOption kTop[]{
+    {"-F,--freq", true, "'perfleet record -a -g -F 99 -- COMMAND', and 'perfleet top' shows it"},
+    {"-c,--count", true, "'perfleet record -a -g -c 1000000 -- COMMAND', and 'perfleet top' shows it"},
+    {"-a,--all-cpus", false, "'perfleet record -a -g -- COMMAND', and beside it 'perfleet top -d 2'"},
+    {"-p", true, "'perfleet record -p PID -- COMMAND' records it; --pid selects among those that were recorded"},
+    {"-u,--uid", true, "'perfleet record --uid 0 -- COMMAND' records it"},
+    {"-K,--hide_kernel_symbols", false, "'perfleet record --all-user -- COMMAND' samples user code alone"},
+    {"-U,--hide_user_symbols", false, "'perfleet record --all-kernel -- COMMAND' samples the kernel alone"},
+    {"-z,--zero", false, "each table is of all that was recorded", true},
+    {"-m,--mmap-pages", true, "rings belong to perfleet record", true},
+    {"-r,--realtime", true, "rings belong to perfleet record", true},
 };
 constexpr PerfOption kTree[]{
-    {"--limit,--max-stack", true, "use --min-percent P"},
+    {"--limit", true, "'perfleet tree --min-percent 5'"},
+    {"--max-stack", true, "whole call chains are counted", true},
 };
-constexpr const char* kNameEvents = "name the events: -e cycles,instructions,L1-dcache-loads,LLC-load-misses";
-constexpr const char* kToPerfStat = "counts are sums over processors and threads; 'perf stat' has them apart";
+constexpr const char* kNameEvents = "'perfleet stat -e cycles,instructions,cache-references,cache-misses -- COMMAND'";
+constexpr const char* kSums = "counts are sums over processors and threads";
 constexpr PerfOption kStat[]{
-    {"-B,--big-num", false, nullptr},
-    {"-j,--json-output", false, "use --format json"},
-    {"--timeout", true, "use --duration SECONDS"},
-    {"-D,--delay", true, "start the program first, then use -p PID"},
-    {"-t,--tid", true, "use -p PID: a process is counted with its threads"},
-    {"-C,--cpu", true, kToPerfStat},
-    {"-A,--no-aggr,--per-core,--per-socket,--per-die,--per-node,--per-thread", false, kToPerfStat},
+    {"-B,--big-num,--no-big-num", false, "the table has no separators of thousands", true},
+    {"-v,--verbose,-q,--quiet,--table,-n,--null,-c,--scale,-S,--sync", false, "the table is as it is", true},
+    {"-A,--no-aggr,--per-core,--per-socket,--per-die,--per-node,--per-thread,--per-cache", false, kSums, true},
+    {"--timeout", true, "'perfleet stat -a --duration 1'"},
+    {"-D,--delay", true, "start the program first, then 'perfleet stat -p PID -- COMMAND'"},
+    {"-t,--tid", true, "a process is counted with its threads: 'perfleet stat -p PID -- COMMAND'"},
+    {"-C,--cpu", true, "all processors are counted: 'perfleet stat -a -- COMMAND'"},
     {"-M,--metrics", true, kNameEvents},
-    {"-T,--transaction,--topdown", false, kNameEvents},
-    {"-d,--detailed", false, kNameEvents},
-    {"-x,--field-separator", true, "use --format csv"},
+    {"-T,--transaction,--topdown,-d,--detailed,--metric-only,--smi-cost", false, kNameEvents},
+    {"-i,--no-inherit", false, "children are counted, too", true},
+    {"--append", false, "'perfleet stat --force -o FILE -- COMMAND' replaces a file"},
 };
 constexpr PerfOption kScript[]{
     {"--max-events", true, "use '| head'"},
-    {"--reltime,--deltatime", false, kToPerfReport},
-    {"-s,--script,-g,--gen-script", true, kToPerfReport},
-    {"-c", true, "use --comm NAMES"},
-    {"-S", true, "use --symbol NAMES"},
-    {"-I,--show-info,--header", false, "use 'perfleet sessions --wide'"},
+    {"--reltime,--deltatime", false, "times are those of the clock: 'perfleet script -F +time'"},
+    {"-s,--script,-g,--gen-script", true, "'perfleet export --to perf.data', then perf script runs scripts"},
+    {"-I,--show-info,--header", false, "'perfleet sessions --wide'"},
 };
 constexpr PerfOption kAnnotate[]{
-    {"--stdio,--stdio2", false, nullptr},
-    {"-l,--print-line,-P,--full-paths", false, nullptr},
-    {"-d", true, "use --image NAMES"},
-    {"-s", true, "the function is an argument: perfleet annotate FUNCTION"},
+    {"--stdio,--stdio2,--tui,-l,--print-line,-P,--full-paths", false, "the listing is text, with whole paths", true},
+    {"-k,--vmlinux", true, "the kernel's symbols are stored with the session", true},
+    {"-s", true, "the function is an argument: 'perfleet annotate FUNCTION'"},
 };
+
+void note(const std::string& text) { print_note(text); }
 
 // top's table is the same as with `-g none`.
 void add_call_graph_option(CLI::App& top) {
@@ -107,15 +148,33 @@ void add_call_graph_option(CLI::App& top) {
 }  // namespace
 
 void add_perf_query_options(CLI::App& app) {
-    add_call_graph_option(*app.get_subcommand("top"));
-    add_perf_options(*app.get_subcommand("top"), kTop);
-    add_perf_options(*app.get_subcommand("tree"), kTree);
-    add_perf_options(*app.get_subcommand("stat"), kStat);
-    add_perf_options(*app.get_subcommand("script"), kScript);
-    add_perf_options(*app.get_subcommand("annotate"), kAnnotate);
+    for (const char* const name : {"top", "report"}) {
+        add_call_graph_option(*app.get_subcommand(name));
+        add_perf_options(*app.get_subcommand(name), kOfProfiles, note);
+    }
+    add_perf_options(*app.get_subcommand("top"), kTop, note);
+    add_perf_options(*app.get_subcommand("report"), kReport, note);
+    add_perf_options(*app.get_subcommand("tree"), kTree, note);
+    add_perf_options(*app.get_subcommand("stat"), kStat, note);
+    add_perf_options(*app.get_subcommand("script"), kScript, note);
+    add_perf_options(*app.get_subcommand("annotate"), kAnnotate, note);
 }
 
-std::string_view instead_of_perf_command(std::string_view name) {
+std::vector<OptionSpec> with_perf_aliases(std::string_view command, std::vector<OptionSpec> options) {
+    for (const PerfAlias& alias : kAliases) {
+        for (OptionSpec& option : options) {
+            if (alias.command == command && alias.option == option.name) {
+                option.aliases.emplace_back(alias.letter);
+            }
+        }
+    }
+    return options;
+}
+
+std::string_view instead_of_perf_command(std::string_view name, std::string_view next) {
+    if (name == "bench" && std::ranges::find(kBenchmarksOfPerf, next) != std::end(kBenchmarksOfPerf)) {
+        return "those benchmarks are perf's own; 'perfleet stat -r 3 -- COMMAND' counts what one does";
+    }
     for (const Instead& entry : kInstead) {
         if (entry.perf_command == name) {
             return entry.way;

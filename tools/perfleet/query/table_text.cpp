@@ -169,6 +169,7 @@ constexpr std::array kTexts{
     TableText{.command = "annotate", .has_own_command = true},
     TableText{.command = "diff", .has_own_command = true},
     TableText{.command = "symbols", .has_list = true},
+    TableText{.command = "sessions", .has_list = true},
 };
 constexpr TableText kPlainTable;
 

@@ -10,7 +10,9 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <string_view>
 
+#include "daemon/option/option.h"
 #include "target-collector/linux/command.h"
 #include "target-collector/source/linux/event/event_parser.h"
 #include "tools/perfleet/shell/command_stop.h"
@@ -36,9 +38,9 @@ std::uint64_t ns_since(Clock::time_point start) {
 // How to notice the end of a run.
 struct RunEnd {
     int fd = -1;            // readable when it may have ended
+    int stop_fd = -1;       // likewise
     bool must_poll = true;  // it may also end without becoming readable
     Clock::time_point deadline = Clock::time_point::max();
-    int stop_fd = -1;       // likewise
     std::function<std::optional<int>()> status;
 };
 
@@ -73,9 +75,23 @@ Result<int> wait_for(const RunEnd& end_of_run, Clock::time_point start, std::chr
 }  // namespace
 
 Result<CountedEvents> counted_events(const std::vector<std::string>& spellings) {
+    // Events of perf that are times of each run anyway.
+    constexpr std::array<std::string_view, 3> kTimes{"duration_time", "user_time", "system_time"};
+    std::vector<std::string> lists;
+    for (const std::string& spelling : spellings) {
+        std::string list;
+        for (const std::string& event : split_list(spelling)) {
+            list += std::ranges::find(kTimes, event) != kTimes.end() ? "" : (list.empty() ? "" : ",") + event;
+        }
+        if (!list.empty()) {
+            lists.push_back(std::move(list));
+        }
+    }
+    if (lists.empty()) {
+        lists.emplace_back(spellings.empty() ? kEventsDefault : "task-clock");
+    }
     CountedEvents counted;
-    counted.events =
-        PERFLEET_TRY(parse_events(spellings.empty() ? std::vector<std::string>{kEventsDefault} : spellings, {}));
+    counted.events = PERFLEET_TRY(parse_events(lists, {}));
     counted.warning = leave_out_kernel_where_forbidden(counted.events);
     return counted;
 }
@@ -97,6 +113,7 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
         command = PERFLEET_TRY(Command::start(words));
         to_command.emplace(command.get());
         end.fd = command->end_fd();
+        end.stop_fd = to_command->fd();
         end.must_poll = end.fd < 0;
         end.status = [&] {
             to_command->pass_on();
@@ -118,7 +135,6 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
     if (scope.duration) {
         end.deadline = start + *scope.duration;
     }
-        end.stop_fd = to_command->fd();
     const auto read = [&] {
         run.counts = counts->read();
         run.times_ns.front() = ns_since(start);
@@ -131,6 +147,7 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
         read();
         scope.visit(run);
     }));
+    run.signal = to_command ? to_command->signal() : 0;
     read();
     if (scope.interval_ms != 0) {
         scope.visit(run);
@@ -143,4 +160,3 @@ Result<CountedRun> run_counted(const std::vector<std::string>& words, std::span<
 }
 
 }  // namespace perfleet
-    run.signal = to_command ? to_command->signal() : 0;

@@ -216,8 +216,8 @@ Result<int> run_record(RecordOptions& options_of_command) {
     };
     // A command may write to the same terminal.
     const bool has_live_line = LiveLine::is_possible() && !has_command && !is_quiet;
-    if ((*line)->is_compression_asked) {
-        log("-z: the store is compressed with and without it");
+    for (const std::string& note : (*line)->notes) {
+        log(note);
     }
     const Result<Recording> recording = record(std::move(options), folder, log, has_live_line ? &live_line : nullptr);
     std::signal(SIGPIPE, SIG_IGN);  // not earlier: the command would have inherited it

@@ -346,6 +346,15 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
          {"--duration S", options->duration_s, "Stop after so many seconds, of -a and -p without COMMAND",
           is_between(kDurationSecondsMin, kDurationSecondsMax)}});
     add_options(*command, output_rows(options->printing));
+    add_options(*command, {{"-j,--json-output", [options] { options->printing.format = "json"; }, "", is_hidden},
+                           {"-x,--field-separator SEPARATOR",
+                            [options](const std::string& separator) {
+                                options->printing.format = "csv";
+                                if (separator != ",") {
+                                    print_note("-x: ignored: fields of CSV are separated by commas");
+                                }
+                            },
+                            "", is_hidden}});
     add_options(*command, {{"-o,--output FILE", options->output, "Write the table to a file", is_not_empty},
                            force_row(options->may_replace),
                            {"command COMMAND", options->command, "The program to run, behind --"}});

@@ -310,6 +310,7 @@ void add_sessions_commands(CLI::App& app, Invocation& invocation) {
     name->footer("Of several sessions of one name --session takes the one that began last.");
 
     const auto [rm, rm_options] = add("rm", "Remove sessions, and free the disk space that they take", remove_named);
+    rm->alias("delete")->alias("remove");
     add_options(*rm, {{"session ID", rm_options->sessions, kIdHelp, is_required, is_not_empty}});
     rm->footer(
         "Their rows count as expired: perfleet losses shows them. Rows of them that a\n"

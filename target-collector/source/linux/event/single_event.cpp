@@ -302,6 +302,29 @@ private:
     const EventPlaces& places_;
 };
 
+// Also what bpftrace calls events: tracepoint:SYSTEM:NAME and profile:hz:N.
+Result<std::vector<SingleEvent>> parse_as_bpftrace(std::string_view text, const EventPlaces& places) {
+    const auto [kind, rest] = split_at_colon(text);
+    if (kind == "tracepoint" && rest) {
+        return SingleEventParser{*rest, places}.parse();
+    }
+    if (kind == "profile" && rest && rest->starts_with("hz:")) {
+        const auto hertz = parse_number(rest->substr(3));
+        auto events = PERFLEET_TRY(SingleEventParser("cpu-clock", places).parse());
+        if (!hertz || *hertz == 0) {
+            return event_error(text, "a rate in whole Hz stands behind profile:hz:");
+        }
+        events.front().spec.frequency_hz = *hertz;
+        return events;
+    }
+    if (rest && (kind == "kprobe" || kind == "kretprobe" || kind == "uprobe" || kind == "uretprobe")) {
+        const std::string function = (kind[0] == 'k' ? "kernel:" : "") + std::string(*rest);
+        return event_error(
+            text, "calls of a function are timed by 'perfleet latency --function " + function + " -- COMMAND'");
+    }
+    return SingleEventParser{text, places}.parse();
+}
+
 }  // namespace
 
 Result<std::vector<SingleEvent>> parse_single_event(std::string_view text, const EventPlaces& places) {
@@ -311,7 +334,7 @@ Result<std::vector<SingleEvent>> parse_single_event(std::string_view text, const
     if (text.size() > kEventSizeMax) {
         return Error{ErrorCode::kUsage, "-e: an event has at most " + std::to_string(kEventSizeMax) + " characters"};
     }
-    return SingleEventParser{text, places}.parse();
+    return parse_as_bpftrace(text, places);
 }
 
 }  // namespace perfleet
