@@ -148,7 +148,7 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
         add_function_options(*command, options->functions);
         add_options(*command, {force_row(options->is_forced)});
     }
-    options->query.add_to(*command, with_perf_aliases(name, query.selection()));
+    options->query.add_to(*command, with_perf_aliases(name, query.selection()), query.use);
     options->query.add_input_to(*command);
     if (text.measures) {
         command->get_option("--function")->excludes(command->get_option("--input"));

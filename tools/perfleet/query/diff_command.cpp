@@ -96,7 +96,7 @@ void add_diff_command(CLI::App& app, Invocation& invocation) {
                            {"AFTER SIDE", options->after, "--after without its name. Default: last"},
                            fail_undecided_row(options->fails_undecided)});
     add_options(*command, output_rows(options->output));
-    options->query.add_to(*command, query.selection());
+    options->query.add_to(*command, query.selection(), query.use);
 }
 
 }  // namespace perfleet

@@ -25,9 +25,13 @@
 
 namespace perfleet {
 
-void QueryOptions::add_to(CLI::App& command, std::span<const OptionSpec> options) {
+void QueryOptions::add_to(CLI::App& command, std::span<const OptionSpec> options, SessionUse use) {
     add_options(command, options, values, "Selection");
-    add_options(command, {{"--all", takes_all, "of a data folder: every session; without a selection it is the last"}},
+    const bool is_of_last = use != SessionUse::kAny && use != SessionUse::kLikeTheLast;
+    add_options(command,
+                {{"--all", takes_all,
+                  is_of_last ? "of a data folder: every session; without a selection it is the last"
+                             : "every session, as without it"}},
                 "Selection");
     add_source_to(command);
 }

@@ -30,8 +30,8 @@ struct QueryOptions {
     std::optional<SessionId> shown_session;  // that a note has named for `last`
 
     // Adds options that choose the source and the rows. The object must outlive the parsing. `options` are those of the
-    // command, including the selection's.
-    void add_to(CLI::App& command, std::span<const OptionSpec> options);
+    // command, including the selection's; `use`: of its sessions.
+    void add_to(CLI::App& command, std::span<const OptionSpec> options, SessionUse use = SessionUse::kProfile);
     // Adds those that choose the source alone.
     void add_source_to(CLI::App& command);
     // Adds -i; call it after these.
