@@ -50,6 +50,7 @@ constexpr FileSuffix kFileSuffixes[] = {{".speedscope.json", "speedscope"},
                                         {".folded", "folded"},
                                         {".html", "html"},
                                         {".svg", "html"},
+                                        {".png", "html"},
                                         {".data", "perf.data"}};
 
 }  // namespace
@@ -82,8 +83,13 @@ Result<Done> follow_file_name(const ExportFormat& format, const std::string& fil
     if (format.name == "firefox" && file.ends_with(".json")) {
         values["uncompressed"] = true;
     }
-    if (format.name == "html" && (file.ends_with(".svg") || file.ends_with(".png") || file.ends_with(".pdf"))) {
-        return Error{ErrorCode::kUsage, "-o " + file + ": a flame graph is a page for browsers; name it FILE.html"};
+    for (const char* const figure : {"svg", "png"}) {
+        if (format.name == "html" && file.ends_with(std::string{"."} + figure)) {
+            values.try_emplace("as", std::string{figure});
+        }
+    }
+    if (format.name == "html" && file.ends_with(".pdf")) {
+        return Error{ErrorCode::kUsage, "-o " + file + ": a flame graph is a page or a picture: FILE.html, .svg, .png"};
     }
     return Done{};
 }

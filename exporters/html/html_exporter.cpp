@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "exporters/html/flame_figure.h"
 #include "exporters/html/flame_graph.h"
 #include "exporters/html/page_data.h"
 #include "exporters/html/slowest_sides.h"
@@ -167,8 +168,15 @@ void warn_of_graph(const FlameGraph& graph, std::vector<std::string>& warnings) 
     }
 }
 
+Result<std::string> bytes_of(const PageData& data, const std::string& format) {
+    return format == "svg"   ? Result<std::string>{svg_of(flame_figure(data))}
+           : format == "png" ? png_of(flame_figure(data))
+                             : html_page(data);
+}
+
 // Writes a page without frames, with a warning that says so.
-Result<QueryEnd> write_empty_page(const Scan& scan, PageData data, const std::string& warning, ExportSink& sink) {
+Result<QueryEnd> write_empty_page(const Scan& scan, PageData data, const std::string& warning,
+                                  const std::string& format, ExportSink& sink) {
     Ledger ledger;
     for (std::size_t index = 0; index < scan.sessions().size(); ++index) {
         ledger.add(scan.ledger(index, kKindsWithCallChains, data.warnings));
@@ -179,7 +187,7 @@ Result<QueryEnd> write_empty_page(const Scan& scan, PageData data, const std::st
     data.warnings.insert(data.warnings.begin(), warning);
     data.ledgers.emplace_back("rows", ledger);
     drop_repeated(data.warnings);
-    const std::string page = html_page(data);
+    const auto page = PERFLEET_TRY(bytes_of(data, format));
     PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{page})));
     return QueryEnd{std::nullopt, "a page without frames", std::move(ledger), std::move(data.warnings)};
 }
@@ -219,7 +227,8 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
         PageData none;
         none.title = options.title;
         none.unit = kRowUnit;
-        return write_empty_page(scan, std::move(none), no_samples_text(scan), sink);
+        return write_empty_page(scan, std::move(none), "nothing to show: " + no_samples_text(scan), options.format,
+                                sink);
     }
     const Measure& measure = *chosen;
     PageData data;
@@ -273,7 +282,7 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
                                 "no sample of event " + measure.event +
                                     " lies in the selection: nothing to show (perfleet sessions says when there were "
                                     "some)",
-                                sink);
+                                options.format, sink);
     }
     data.weight_of_one = maker.total().amount_of_effective_row();
     maker.amounts().warn_of_negative(data.unit, data.warnings);
@@ -305,7 +314,7 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
             "counts are of the rows that pass the filters; the ledger is of all of the selection");
     }
     drop_repeated(data.warnings);
-    const std::string page = html_page(data);
+    const auto page = PERFLEET_TRY(bytes_of(data, options.format));
     PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{page})));
     return QueryEnd{
         std::nullopt,

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "exporters/html/flame_figure.h"
 #include "exporters/html/flame_graph.h"
 #include "exporters/html/page_data.h"
 #include "exporters/sink/testing/page_json.h"
@@ -125,6 +126,32 @@ TEST_F(HtmlExporter, FramesHaveTheTotalsOfTree) {
         EXPECT_LE(count, std::max<std::uint64_t>(slice_count, 1));
         EXPECT_TRUE(totals_of(data, 0, count) == expected) << slice_count << " slices";
     }
+}
+
+TEST_F(HtmlExporter, AFigureHasAsMuchWidthAsFramesHaveSamples) {
+    FlameGraph graph;
+    graph.functions = {{"sh", ""}, {"main", "/bin/sh"}, {"leaf", "/lib/libc.so"}};
+    graph.frames = {{0, 0}, {1, 1}, {2, 2}, {1, 2}};
+    graph.cells = {{0, 0, 10}, {1, 0, 20}, {2, 0, 30}, {2, 1, 0}, {3, 0, 40}, {3, 1, 7}};
+    graph.total = 107;
+    graph.depth_max = 2;
+    PageData data;
+    data.title = "title";
+    data.unit = "samples";
+    data.side.slices.count = 1;  // slice 1 is the other side's
+    data.graph = graph;
+    const Figure figure = flame_figure(data);
+    std::vector<Tenths> widths;
+    for (const FilledBox& box : figure.boxes) {
+        widths.push_back((box.width + 5) * 100 / (figure.width - 200));
+    }
+    EXPECT_EQ(widths, (std::vector<Tenths>{100, 50, 30, 40}));
+    EXPECT_EQ(figure.boxes[1].left, figure.boxes[0].left);
+    EXPECT_EQ(figure.boxes[2].left, figure.boxes[1].left);
+    EXPECT_EQ(figure.boxes[3].top, figure.boxes[1].top) << "beside its sibling";
+    EXPECT_GT(figure.boxes[3].left, figure.boxes[1].left + figure.boxes[1].width);
+    EXPECT_LT(figure.boxes[2].top, figure.boxes[1].top) << "callers are below";
+    EXPECT_EQ(figure.boxes[2].colour, figure.boxes[3].colour);
 }
 
 TEST_F(HtmlExporter, SlicesHaveTheTotalsOfTheirTime) {

@@ -22,8 +22,9 @@ Result<QueryEnd> write_html(const ExportInput& input, Symbolizer& symbolizer, co
 }  // namespace
 
 ExportFormat html_format() {
-    return with_options({.name = "html", .summary = "flame graph, a page for browsers", .has_own_command = true},
-                        html_options(), write_html);
+    return with_options(
+        {.name = "html", .summary = "flame graph: a page for browsers, SVG or PNG", .has_own_command = true},
+        html_options(), write_html);
 }
 
 }  // namespace perfleet

@@ -27,9 +27,15 @@ OptionTable<HtmlOptions> make_options() {
         .flag("inlines", &HtmlOptions::has_inlines,
               "show inlined functions as calls, from debug information (`NAME (inlined)`)");
     add_slowest_options(table, &HtmlOptions::slowest);
+    table.choice(
+        {.name = "as", .value_name = "FORMAT", .summary = "html, svg or png (default: as the name of the file ends)"},
+        &HtmlOptions::format, {{"html", "html"}, {"svg", "svg"}, {"png", "png"}});
     return table.finish([](const OptionValues&, HtmlOptions& options) -> Result<Done> {
         if (options.slowest.is_given() && !options.before.empty()) {
             return usage("--before: not together with --slowest, which compares with the other operations");
+        }
+        if (options.format != "html" && (options.slowest.is_given() || !options.before.empty())) {
+            return usage("--as " + options.format + ": a figure compares nothing; name the page FILE.html");
         }
         return check_slowest(options.slowest);
     });

@@ -18,10 +18,11 @@ struct HtmlOptions {
     std::uint64_t slice_count = kHtmlSlices;  // 0: no strip of time and no intervals
     bool each_address = false;
     bool has_inlines = false;
-    SlowestOptions slowest;  // set: the page compares the slowest operations with the others
+    std::string format = "html";  // svg, png: a figure of all time, without a comparison
+    SlowestOptions slowest;       // set: the page compares the slowest operations with the others
 };
 
-// The options before, title, slices, addresses, inlines, slowest, of.
+// The options before, title, slices, addresses, inlines, slowest, of, as.
 [[nodiscard]] const OptionTable<HtmlOptions>& html_options();
 
 }  // namespace perfleet

@@ -401,15 +401,16 @@ void add_common_options(CLI::App& app, CommandLine& line) {
 
 void add_record_options(CLI::App& app, CommandLine& line) {
     add_options(
-        app, {{"--data DIR", line.data_folder,
-               "Folder of the store. Default: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet", is_not_empty},
-              {"-o,--output FILE", line.output_file,
-               "Write a file, too, at the end: perf.data, or what its name ends in (.html, .json, .speedscope.json, "
-               ".pb.gz, .folded); a FILE that is there is kept as FILE.old",
-               is_not_empty},
-              {"-q,--quiet", line.is_quiet, "Print errors only"},
-              {"--switch-output{signal}", line.switch_output,
-               "Not needed: the store keeps rows by time. Cut a session when you query it, with --from and --until"}});
+        app,
+        {{"--data DIR", line.data_folder,
+          "Folder of the store. Default: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet", is_not_empty},
+         {"-o,--output FILE", line.output_file,
+          "Write a file, too, at the end: perf.data, or what its name ends in (.html, .svg, .json, .speedscope.json, "
+          ".pb.gz, .folded); a FILE that is there is kept as FILE.old",
+          is_not_empty},
+         {"-q,--quiet", line.is_quiet, "Print errors only"},
+         {"--switch-output{signal}", line.switch_output,
+          "Not needed: the store keeps rows by time. Cut a session when you query it, with --from and --until"}});
 }
 
 void add_collector_options(CLI::App& app, CommandLine& line) {

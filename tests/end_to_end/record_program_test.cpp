@@ -167,10 +167,11 @@ TEST_F(RecordProgram, TheEndOfTheFilesNameChoosesItsFormat) {
         const char* name;
         std::string begin;
     };
-    for (const NamedFile& file : {NamedFile{"a.json", "{\"meta\""}, NamedFile{"a.json.gz", "\x1f\x8b"},
-                                  NamedFile{"a.speedscope.json", "{\"$schema\""}, NamedFile{"a.pb.gz", "\x1f\x8b"},
-                                  NamedFile{"a.folded", "shares_workload;"}, NamedFile{"a.html", "<!DOCTYPE html>"},
-                                  NamedFile{"a.unknown", "PERFILE2"}, NamedFile{"a", "PERFILE2"}}) {
+    for (const NamedFile& file :
+         {NamedFile{"a.json", "{\"meta\""}, NamedFile{"a.json.gz", "\x1f\x8b"},
+          NamedFile{"a.speedscope.json", "{\"$schema\""}, NamedFile{"a.pb.gz", "\x1f\x8b"},
+          NamedFile{"a.folded", "shares_workload;"}, NamedFile{"a.html", "<!DOCTYPE html>"}, NamedFile{"a.svg", "<svg"},
+          NamedFile{"a.unknown", "PERFILE2"}, NamedFile{"a", "PERFILE2"}}) {
         const std::string path = folder_ / file.name;
         const Finished finished =
             record("--data '" + data_ + "' -g -o '" + path + "' -- '" + workload_path("shares_workload") + "' 0.1");
@@ -179,9 +180,9 @@ TEST_F(RecordProgram, TheEndOfTheFilesNameChoosesItsFormat) {
         EXPECT_NE(finished.error_output.find("perfleet record: " + path + ": "), std::string::npos)
             << finished.error_output;
     }
-    const Finished refused = record("--data '" + data_ + "' -o a.svg -- touch '" + (folder_ / "ran") + "'");
+    const Finished refused = record("--data '" + data_ + "' -o a.pdf -- touch '" + (folder_ / "ran") + "'");
     EXPECT_EQ(refused.ending.status, 2);
-    EXPECT_NE(refused.error_output.find("name it FILE.html"), std::string::npos) << refused.error_output;
+    EXPECT_NE(refused.error_output.find("FILE.html, .svg, .png"), std::string::npos) << refused.error_output;
     EXPECT_FALSE(std::filesystem::exists(folder_ / "ran"));
 }
 

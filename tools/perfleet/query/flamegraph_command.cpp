@@ -27,7 +27,7 @@ struct FlameGraphOptions {
 
 // Rejects options that only the page has, so that none is ignored silently.
 Result<Done> check_text(const FlameGraphOptions& options) {
-    for (const char* name : {"before", "title", "slices", "slowest", "of"}) {
+    for (const char* name : {"before", "title", "slices", "slowest", "of", "as"}) {
         if (options.is_given(name)) {
             return Error{ErrorCode::kUsage, std::string{"--"} + name + ": --text doesn't use it (-o FILE.html does)"};
         }
@@ -72,14 +72,14 @@ Result<int> run_flamegraph(FlameGraphOptions& options) {
 void add_flamegraph_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] = add_command<FlameGraphOptions>(
         app, invocation, "flamegraph", "Draw a flame graph: a page for browsers, or text", run_flamegraph);
-    add_options(
-        *command,
-        {{"-o,--output FILE.html", options->page.output,
-          "the page to write: one file, which needs no network; another end (.json, .folded ...) as of perfleet export",
-          is_not_empty},
-         force_row(options->page.is_forced),
-         {"--text", options->is_text, "draw in the terminal instead, callers above"},
-         {"--color WHEN", options->color, "of --text: auto, always or never", is_one_of({"auto", "always", "never"})}});
+    add_options(*command, {{"-o,--output FILE.html", options->page.output,
+                            "the page to write: one file, which needs no network; .svg and .png are pictures, other "
+                            "ends are as of perfleet export",
+                            is_not_empty},
+                           force_row(options->page.is_forced),
+                           {"--text", options->is_text, "draw in the terminal instead, callers above"},
+                           {"--color WHEN", options->color, "of --text: auto, always or never",
+                            is_one_of({"auto", "always", "never"})}});
     add_options(*command, find_export_format(kPageFormat)->options, options->page.query.values);
     options->page.query.add_to(*command, selection_options());
     options->page.query.add_input_to(*command);
