@@ -370,10 +370,13 @@ def a_perf_data_file_is_read_in_place(user):
 
 
 @step
-def a_page_has_no_name_of_a_figure(user):
-    for name in ("flame.svg", "flame.png", "flame.pdf"):
-        check(".html" in user.run(f"perfleet flamegraph -o {name}", status=2).err, "no way out")
-    user.run("perfleet flamegraph -o flame && grep -qi '<!doctype html' flame")
+def a_flame_graph_is_a_page_or_a_picture_by_its_name(user):
+    for name, begin in (("flame", b"<!DOCTYPE html"), ("flame.html", b"<!DOCTYPE html"), ("flame.svg", b"<svg"), ("flame.png", b"\x89PNG")):
+        user.run(f"perfleet flamegraph -o {name}")
+        with open(user.path(name), "rb") as file:
+            check(file.read(20).startswith(begin), name)
+    check(".html" in user.run("perfleet flamegraph -o flame.pdf", status=2).err, "no way out")
+    check("FILE.html" in user.run("perfleet flamegraph -o compared.svg --before last", status=2).err, "no way out")
 
 
 @step

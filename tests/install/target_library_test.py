@@ -44,9 +44,9 @@ SHARE_POINTS_MAX = 8  # of some hundred samples
 
 
 def run(*command, **options):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, **options)
     if done.returncode:
-        sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stdout}")
+        sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 

@@ -68,7 +68,7 @@ rocksdb::Options common_options(std::size_t memory_size_bytes) {
     options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
     options.write_buffer_size = memory_size_bytes / kMemoryParts;
     options.max_write_buffer_number = kMemtablesMax;
-    options.allow_fallocate = false;  // logs set megabytes aside, which rows would lack on a small disk
+    options.allow_fallocate = false;       // logs set megabytes aside, which rows would lack on a small disk
     options.info_log = make_silent_log();  // RocksDB's own logger aborts if it can't be written
     options.stats_dump_period_sec = 0;
 
