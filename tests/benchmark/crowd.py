@@ -39,7 +39,7 @@ def parse_arguments():
     parser.add_argument("--restart-at", type=float, help="kill -9 the gateway after so many seconds, and start it again at once")
     parser.add_argument("--memory", help="the gateway's --memory (default: its own)")
     parser.add_argument("--memory-max", type=float, help="fail when the gateway's resident memory goes above so many MiB")
-    parser.add_argument("--beside", metavar="COMMAND", help="a shell command that runs meanwhile; {port} is the gateway's, {query} its query endpoint")
+    parser.add_argument("--beside", metavar="COMMAND", help="a shell command that runs meanwhile; {port} is the gateway's, {query} its query endpoint, {http} its address of HTTP")
     parser.add_argument("--against", metavar="COMMAND", help="with --beside: a command for the runs to compare with (default: none)")
     parser.add_argument("--rounds", type=int, default=1, help="with --beside: pairs of runs (default 1)")
     parser.add_argument("--folder", help="where the store stands meanwhile (default: a temporary folder)")
@@ -109,8 +109,11 @@ def free_endpoint():
 
 
 def start_gateway(options, data, keys, listen):
-    query = "tcp://127.0.0.1:*" if "{query}" in (options.beside or "") else "none"
+    has_http = "{http}" in (options.beside or "")
+    query = "tcp://127.0.0.1:*" if has_http or "{query}" in (options.beside or "") else "none"
     command = [os.path.join(options.bin, "perfleet-gateway"), "--data", data, "--listen", listen, "--query", query]
+    if has_http:
+        command += ["--http", "127.0.0.1:*", "--http-import"]
     if options.memory:
         command += ["--memory", options.memory]
     if keys:
@@ -119,8 +122,8 @@ def start_gateway(options, data, keys, listen):
     line = gateway.stdout.readline()
     if not line.startswith("ready "):
         sys.exit("the gateway doesn't start")
-    query = re.search(r"query=(\S+)", line)
-    return gateway, re.search(r"listen=(\S+)", line).group(1), query.group(1) if query else ""
+    named = dict(re.findall(r"(\w+)=(\S+)", line))
+    return gateway, named["listen"], named
 
 
 def targets_command(options, *more):
@@ -189,13 +192,14 @@ def run(options, command):
     try:
         data = os.path.join(folder, "data")
         keys = make_keys(options, os.path.join(folder, "keys")) if options.keys else None
-        gateway, endpoint, query = start_gateway(options, data, keys, free_endpoint() if options.restart_at else "tcp://127.0.0.1:*")
+        gateway, endpoint, named = start_gateway(options, data, keys, free_endpoint() if options.restart_at else "tcp://127.0.0.1:*")
         watch = Watch(gateway.pid)
         watch.start()
         crowd = start_crowd(options, endpoint, keys)
         if command:
-            beside = subprocess.Popen(command.replace("{port}", endpoint.rsplit(":", 1)[1]).replace("{query}", query), shell=True,
-                                      start_new_session=True)
+            for name in ("query", "http"):
+                command = command.replace("{" + name + "}", named.get(name, ""))
+            beside = subprocess.Popen(command.replace("{port}", endpoint.rsplit(":", 1)[1]), shell=True, start_new_session=True)
         if options.restart_at:
             time.sleep(options.restart_at)
             watch.killed_cpu_s = cpu_seconds(gateway.pid)
