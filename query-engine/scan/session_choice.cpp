@@ -80,23 +80,24 @@ std::optional<std::string> id_prefix(const std::string& text) {
     return prefix;
 }
 
-constexpr std::uint32_t kTypeSoftware = 1;  // perf_event_attr.type
+constexpr std::uint32_t kTypeSoftware = 1;  // perf_event_attr.type, also of a program's own probes
 
-// A run of `compare` is one value of each figure: it says nothing alone.
-bool is_of_comparison(const SessionRecord& record) {
-    return std::ranges::any_of(record.labels, [](const auto& label) { return label.first == "comparison"; });
+bool has_label(const SessionRecord& record, std::string_view key) {
+    return std::ranges::any_of(record.labels, [&](const auto& label) { return label.first == key; });
 }
 
 bool serves(const SessionRecord& record, SessionUse use) {
     const bool has_own_times = record.clock_name != kRowClock;
     return std::ranges::any_of(record.events, [&](const EventRecord& event) {
         const bool is_tracepoint = event.kind == Kind::kTracepoint;
-        // Those of programs that measure themselves have the type of software events, or none.
-        const bool is_from_kernel = event.perf_type > kTypeSoftware;
         switch (use) {
-            case SessionUse::kProfile: return event.kind == Kind::kSample || (is_tracepoint && is_from_kernel);
-            case SessionUse::kDurations:
-                return event.kind == Kind::kLatency || (is_tracepoint && !is_from_kernel && !is_of_comparison(record));
+            case SessionUse::kProfile:  // not what `latency --function`, `stat` and `bench` store
+                return event.kind == Kind::kSample ||
+                       (is_tracepoint && event.perf_type != 0 && !has_label(record, "bench"));
+            case SessionUse::kDurations:  // not a run of `compare`, which says nothing alone, nor the kernel's
+                                          // tracepoints
+                return event.kind == Kind::kLatency ||
+                       (is_tracepoint && event.perf_type <= kTypeSoftware && !has_label(record, "comparison"));
             case SessionUse::kTracepoints: return is_tracepoint && has_own_times;
             case SessionUse::kAny:
             case SessionUse::kLikeTheLast: break;

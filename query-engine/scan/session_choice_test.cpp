@@ -133,6 +133,11 @@ TEST_F(LastOfAUse, CountsOnlySessionsThatWereMadeForIt) {
         add({event(Kind::kTracepoint)}, "row");
         std::prev(sessions_.end())->second.record.labels = {{"comparison", "1"}, {"side", i == 0 ? "A" : "B"}};
     }
+    add({event(Kind::kTracepoint, kTypeSoftware)});  // 9: bench
+    std::prev(sessions_.end())->second.record.labels = {{"bench", "1"}};
+    EXPECT_EQ(chosen("last", SessionUse::kDurations), (Chosen{9, 0}));
+    EXPECT_EQ(chosen("last", SessionUse::kProfile), (Chosen{3, 6}));
+    sessions_.erase(std::prev(sessions_.end()));
     EXPECT_EQ(chosen("last", SessionUse::kAny), (Chosen{8, 0}));
     EXPECT_EQ(chosen("last", SessionUse::kProfile), (Chosen{3, 5}));
     EXPECT_EQ(chosen("last~1", SessionUse::kProfile), (Chosen{2, 5}));
@@ -145,6 +150,12 @@ TEST_F(LastOfAUse, CountsOnlySessionsThatWereMadeForIt) {
     EXPECT_NE(refusal("last~3", SessionUse::kProfile).find("only 3 sessions of 8 are meant"), std::string::npos);
     sessions_.erase(sessions_.begin(), std::next(sessions_.begin(), 6));
     EXPECT_TRUE(refusal("last", SessionUse::kProfile).starts_with("of 2 sessions none was recorded to sample"));
+}
+
+TEST_F(LastOfAUse, ARecordingOfProbesAloneIsARecordingAndMeasuresTimes) {
+    add({event(Kind::kTracepoint, kTypeSoftware)});
+    EXPECT_EQ(chosen("last", SessionUse::kProfile), (Chosen{1, 0}));
+    EXPECT_EQ(chosen("last", SessionUse::kDurations), (Chosen{1, 0}));
 }
 
 TEST_F(LastOfAUse, OfTwoSidesIsThatOfTheNewest) {

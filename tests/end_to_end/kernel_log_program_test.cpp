@@ -102,7 +102,7 @@ TEST_F(KernelLogProgram, AnswersFitATerminalAndAreTheSameFromAGateway) {
             std::vector<std::string> arguments = question;
             arguments.insert(arguments.end(), {"--format", format});
             std::vector<std::string> remote = arguments;
-            arguments.insert(arguments.end(), {"--data", data_});
+            arguments.insert(arguments.end(), {"--data", data_, "--all"});
             remote.insert(remote.end(), {"--gateway", field_of(*ready, "query")});
             const Finished local = perfleet(arguments);
             const Finished from_gateway = perfleet(remote);

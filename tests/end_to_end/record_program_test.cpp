@@ -180,10 +180,6 @@ TEST_F(RecordProgram, TheEndOfTheFilesNameChoosesItsFormat) {
         EXPECT_NE(finished.error_output.find("perfleet record: " + path + ": "), std::string::npos)
             << finished.error_output;
     }
-    const Finished refused = record("--data '" + data_ + "' -o a.pdf -- touch '" + (folder_ / "ran") + "'");
-    EXPECT_EQ(refused.ending.status, 2);
-    EXPECT_NE(refused.error_output.find("FILE.html, .svg, .png"), std::string::npos) << refused.error_output;
-    EXPECT_FALSE(std::filesystem::exists(folder_ / "ran"));
 }
 
 TEST_F(RecordProgram, ShowsALineOnATerminalAndErasesIt) {
