@@ -60,7 +60,7 @@ public:
             for (std::size_t i = 0; i < offsets.size(); ++i) {
                 frames[i] = {{.function = {},
                               .file = std::string{named.file},
-                              .line = static_cast<std::uint32_t>(offsets[i]),
+                              .line = line_of_offset(offsets[i]),
                               .first_line = named.first_line}};
             }
             return frames;

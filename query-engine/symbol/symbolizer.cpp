@@ -558,9 +558,6 @@ std::optional<SourceInName> Symbolizer::source_in_name(std::string_view name) {
 }
 
 std::string Symbolizer::interpreted_line(const ImageDefinition& image, std::uint64_t offset) {
-    if (const NamedFunction named = NamedFunction::in(image.name); is_interpreted(image) && !named.file.empty()) {
-        return std::string{named.file} + ":" + std::to_string(offset);
-    }
     const auto source = is_interpreted(image) ? source_in_name(image.name) : std::nullopt;
     return source ? std::string{source->file} + ":" + std::to_string(offset) : std::string{};
 }

@@ -3,7 +3,7 @@
 //
 //   function ␟ image ␟ file ␟ first line      each of the last three may be empty; ␟ is U+001F
 //
-// Such images are anonymous, without an address; offsets in them are lines.
+// Such images are anonymous, without an address; offsets in them say lines (offset_of_line()).
 #pragma once
 
 #include <charconv>
@@ -14,7 +14,14 @@
 namespace perfleet {
 
 inline constexpr char kFunctionPartMark = '\x1f';
-inline constexpr std::uint64_t kFunctionLineMax = 1U << 24;  // the size of such an image
+inline constexpr std::uint64_t kFunctionLineMax = 1U << 24;
+inline constexpr std::uint64_t kFunctionSize = 2 * (kFunctionLineMax + 1);  // of such an image
+
+// Two offsets of an image are one line: callers are looked up one before their offset.
+[[nodiscard]] constexpr std::uint64_t offset_of_line(std::uint64_t line) { return 2 * line + 1; }
+[[nodiscard]] constexpr std::uint32_t line_of_offset(std::uint64_t offset) {
+    return static_cast<std::uint32_t>(offset / 2);
+}
 
 struct NamedFunction {
     std::string_view function;

@@ -198,6 +198,9 @@ def check_twins(gateway):
             "profile_typeID": "process_cpu:samples:count:cpu:nanoseconds", "label_selector": f'{{target="{target}",service_name="shop"}}',
             "start": (time.time_ns() // 1_000_000) - 3_600_000, "end": time.time_ns() // 1_000_000})
         check(status == 200 and reply["flamegraph"]["total"] == "16000", f"Grafana: {target}")
+    lines = {row[0]: row[1] for row in ([cell for cell in line if isinstance(cell, str)] for line in gateway.table(
+        "top", select='{target="otlp-host"}', event="samples", by="symbol,line")["rows"])}
+    check({line for line in lines.values()} | set(lines) >= {"s_1.py:12", "k_entry.py:12"}, f"lines, also of callers: {sorted(lines.items())[:3]}")
     # Again: stored once.
     sessions = gateway.session_count()
     for _ in range(3):

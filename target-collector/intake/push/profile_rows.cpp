@@ -84,17 +84,18 @@ public:
     Result<WrittenProfile> run() {
         std::vector<std::size_t> order(profile_.samples.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
-        std::ranges::stable_sort(order, {}, [this](std::size_t i) { return bucket_at(i); });
+        std::ranges::stable_sort(order, {}, [this](std::size_t i) { return profile_.samples[i].time_ns; });
         for (const std::size_t i : order) {
             const PushedSample& sample = profile_.samples[i];
-            find_frames(sample);
             const std::string labels = cut_labels(sample);
-            if (!has_part_ || bucket_ != bucket_at(i) || !fits(sample, labels)) {
+            const Stack* stack = known_stack(sample);
+            if (!has_part_ || bucket_ != bucket_at(i) || !fits(sample, labels, stack != nullptr)) {
                 PERFLEET_TRY(end_part());
                 begin_part(sample, bucket_at(i));
-                find_frames(sample);
+                stack = known_stack(sample);
             }
-            append(sample, labels);
+            now_ = Ticks{static_cast<std::uint64_t>(sample.time_ns)};
+            append(sample, stack != nullptr ? *stack : define_stack(sample), labels);
         }
         PERFLEET_TRY(end_part());
         return std::move(written_);
@@ -103,9 +104,14 @@ public:
 private:
     [[nodiscard]] BucketNumber bucket_at(std::size_t i) const { return bucket_of(UtcNs{profile_.samples[i].time_ns}); }
 
-    [[nodiscard]] bool fits(const PushedSample& sample, const std::string& labels) {
-        const std::size_t rows = sample.values.size() + 3 + 2 * chain_.size();
-        const std::size_t bytes = chain_size_bytes_ + sample.values.size() * labels.size() + kNameSizeBytesMax;
+    // Finds the frames of a chain that isn't known.
+    [[nodiscard]] bool fits(const PushedSample& sample, const std::string& labels, bool has_stack) {
+        if (!has_stack) {
+            find_frames(sample);
+        }
+        const std::size_t rows = sample.values.size() + 3 + (has_stack ? 0 : 2 * chain_.size());
+        const std::size_t bytes =
+            (has_stack ? 0 : chain_size_bytes_) + sample.values.size() * labels.size() + kNameSizeBytesMax;
         return sink_.row_count() + rows <= kPartRowsMax && sink_.size_bytes() + bytes <= kPartBytesMax &&
                (cpus_.contains(sample.cpu) || cpus_.size() < kPartCpusMax);
     }
@@ -114,7 +120,6 @@ private:
         if (images_.image_count() > limits::kImagesMax / 2) {
             images_ = {};
             frames_.clear();
-            chain_of_ = nullptr;
         }
         const PushHash part = hash_of_part(hash_, part_count_++);
         const bool is_there = is_stored_(part);
@@ -127,7 +132,7 @@ private:
         now_ = Ticks{static_cast<std::uint64_t>(sample.time_ns)};
         bucket_ = bucket;
         definitions_.begin_epoch(now_);
-        stack_of_ = nullptr;
+        stacks_.clear();
         present_.clear();
         cpus_.clear();
         TaskRow row;
@@ -159,12 +164,24 @@ private:
         std::size_t size_bytes = 0;         // of their names
     };
 
+    struct Stack {
+        StackNumber number;
+        std::uint64_t cut_frame_count = 0;
+    };
+
+    // Of the part; samples that stand for several times have one chain.
+    [[nodiscard]] const Stack* known_stack(const PushedSample& sample) const {
+        const auto known = stacks_.find(sample.locations.data());
+        return known == stacks_.end() ? nullptr : &known->second;
+    }
+
+    const Stack& define_stack(const PushedSample& sample) {
+        find_frames(sample);
+        return stacks_[sample.locations.data()] = {definitions_.stack(chain_, now_), cut_frame_count_};
+    }
+
     // Sets chain_.
     void find_frames(const PushedSample& sample) {
-        if (chain_of_ == sample.locations.data() && chain_of_ != nullptr) {
-            return;  // timestamps of one sample
-        }
-        chain_of_ = sample.locations.data();
         chain_.clear();
         chain_size_bytes_ = 0;
         cut_frame_count_ = 0;
@@ -225,8 +242,8 @@ private:
                 .text();
         size_bytes += text.size();
         const std::uint64_t kernel = mapping.starts_with("[kernel") ? image_flags::kKernel : 0;
-        return {image({text, image_flags::kAnonymous | kernel, 0, kFunctionLineMax, {}}),
-                static_cast<std::uint64_t>(std::clamp<std::int64_t>(line.line, 0, kFunctionLineMax - 1))};
+        return {image({text, image_flags::kAnonymous | kernel, 0, kFunctionSize, {}}),
+                offset_of_line(static_cast<std::uint64_t>(std::clamp<std::int64_t>(line.line, 0, kFunctionLineMax)))};
     }
 
     ResolvedFrame place_in_file(const PprofProfile::Location& location, std::size_t& size_bytes) {
@@ -251,41 +268,37 @@ private:
         return labels.size() > limits::kRawBytesMax ? std::string{} : labels;
     }
 
-    void append(const PushedSample& sample, const std::string& labels) {
-        now_ = Ticks{static_cast<std::uint64_t>(sample.time_ns)};
+    void append(const PushedSample& sample, const Stack& stack, const std::string& labels) {
         cpus_.insert(sample.cpu);
         const std::uint32_t tid = thread_of(sample);
         const std::uint32_t pid = profile_.pid != 0 ? profile_.pid : tid;
-        if (stack_of_ == nullptr || stack_of_ != sample.locations.data()) {
-            stack_ = definitions_.stack(chain_, now_);
-            stack_of_ = sample.locations.data();
-        }
         const bool is_zero = std::ranges::all_of(sample.values, [](std::int64_t value) { return value == 0; });
         for (std::uint16_t i = 0; i < sample.values.size(); ++i) {
             if (sample.values[i] != 0 || (is_zero && i == 0)) {
-                append_row(EventNumber{i}, sample, pid, tid, static_cast<std::uint64_t>(sample.values[i]), labels);
+                append_row(EventNumber{i}, sample, pid, tid, stack, static_cast<std::uint64_t>(sample.values[i]),
+                           labels);
             }
         }
     }
 
     void append_row(EventNumber event, const PushedSample& sample, std::uint32_t pid, std::uint32_t tid,
-                    std::uint64_t value, const std::string& labels) {
+                    const Stack& stack, std::uint64_t value, const std::string& labels) {
         written_.rows += is_written_ ? 1 : 0;
         const Series series{labels.empty() ? Kind::kSample : Kind::kDetailedSample, event};
-        if (cut_frame_count_ > 0) {
-            sink_.count(series, CountName::kFramesTruncated, cut_frame_count_);
+        if (stack.cut_frame_count > 0) {
+            sink_.count(series, CountName::kFramesTruncated, stack.cut_frame_count);
         }
         if (labels.empty()) {
             sink_.append({series, now_,
                           row_of<Kind::kSample>(column<kCpu>(sample.cpu), column<kPid>(pid), column<kTid>(tid),
-                                                column<kStack>(stack_.value), column<kWeight>(value))});
+                                                column<kStack>(stack.number.value), column<kWeight>(value))});
             return;
         }
         std::array<std::span<const std::byte>, 5> bytes{};  // kRawBytes is the first byte column
         bytes.front() = std::as_bytes(std::span{labels});
         sink_.append({series, now_,
                       row_of<Kind::kDetailedSample>(column<kCpu>(sample.cpu), column<kPid>(pid), column<kTid>(tid),
-                                                    column<kStack>(stack_.value), column<kWeight>(value),
+                                                    column<kStack>(stack.number.value), column<kWeight>(value),
                                                     column<kRawSize>(labels.size())),
                       bytes});
     }
@@ -319,10 +332,8 @@ private:
     EpochDefinitions definitions_;
     std::unordered_map<std::uint32_t, Frames> frames_;  // by location
     std::vector<ResolvedFrame> chain_;                  // of the current sample
-    const std::uint32_t* chain_of_ = nullptr;           // whose it is
     std::size_t chain_size_bytes_ = 0;
-    StackNumber stack_;                        // in the part
-    const std::uint32_t* stack_of_ = nullptr;  // whose it is
+    std::unordered_map<const std::uint32_t*, Stack> stacks_;  // of the part, by the chain
     std::uint64_t cut_frame_count_ = 0;
     bool has_part_ = false;
     bool is_written_ = false;
