@@ -288,6 +288,9 @@ void EventTable::add(std::size_t session_index, const SessionRecord& session, Se
             event.format.clear();
         }
     }
+    if (event.type == perf::kTypeSoftware && event.config == perf::kConfigDummy && event.recorded_attr.empty()) {
+        event.config = perf::kConfigCpuClock;  // perf script shows no frames of dummy events
+    }
     // Series of one event, or events of several sessions that are the same.
     const auto of_event = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
         return entry.session_index == session_index && entry.series.event == series.event &&

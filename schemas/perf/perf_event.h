@@ -118,7 +118,8 @@ inline constexpr std::uint64_t kMax = static_cast<std::uint64_t>(-4095);
 // perf_event_attr.type
 inline constexpr std::uint32_t kTypeHardware = 0;
 inline constexpr std::uint32_t kTypeSoftware = 1;
-inline constexpr std::uint64_t kConfigDummy = 9;  // of kTypeSoftware: never counts by itself
+inline constexpr std::uint64_t kConfigCpuClock = 0;  // of kTypeSoftware
+inline constexpr std::uint64_t kConfigDummy = 9;     // of kTypeSoftware: never counts by itself
 inline constexpr std::uint32_t kTypeTracepoint = 2;
 inline constexpr std::uint32_t kTypeHwCache = 3;
 inline constexpr std::uint32_t kTypeRaw = 4;
