@@ -4,9 +4,11 @@
 // Pure functions and plain values. Times are cycles.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace perfleet {
@@ -48,6 +50,49 @@ struct PairOverhead {
 [[nodiscard]] constexpr long double corrected(long double raw, const PairOverhead& overhead,
                                               std::uint64_t inner_pairs) {
     return raw - overhead.effective - static_cast<long double>(inner_pairs) * overhead.total;
+}
+
+// A pair with its times.
+struct TimedPair {
+    std::uint64_t thread = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    bool is_outer = false;
+    std::uint64_t duration = 0;
+};
+
+// How many inner pairs of its thread lie within each outer pair; outer pairs are in the order of (thread, end). Sorts
+// `pairs`.
+[[nodiscard]] inline std::vector<std::uint64_t> pairs_within(std::vector<TimedPair>& pairs) {
+    std::sort(pairs.begin(), pairs.end(), [](const TimedPair& a, const TimedPair& b) {
+        return std::tie(a.thread, a.end, a.is_outer) < std::tie(b.thread, b.end, b.is_outer);
+    });
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> begins;  // thread, begin
+    for (const TimedPair& pair : pairs) {
+        begins.emplace_back(pair.thread, pair.begin);
+    }
+    std::sort(begins.begin(), begins.end());
+    // Counts inner pairs that ended so far by the rank of their begin: a Fenwick tree.
+    std::vector<std::uint64_t> tree(pairs.size() + 1);
+    std::vector<std::uint64_t> within;
+    std::uint64_t ended = 0;
+    for (const TimedPair& pair : pairs) {
+        auto rank = static_cast<std::size_t>(
+            std::lower_bound(begins.begin(), begins.end(), std::pair{pair.thread, pair.begin}) - begins.begin());
+        if (pair.is_outer) {
+            std::uint64_t before = 0;  // began before this one, or in another thread
+            for (; rank > 0; rank -= rank & -rank) {
+                before += tree[rank];
+            }
+            within.push_back(ended - before);
+        } else {
+            ++ended;
+            for (++rank; rank < tree.size(); rank += rank & -rank) {
+                ++tree[rank];
+            }
+        }
+    }
+    return within;
 }
 
 // Sums paths that were measured in parts: a path begins with an entry of `keys.front()`, and entries of the other keys

@@ -62,6 +62,28 @@ TEST(TracepointPairs, PartsOfAPathAddUp) {
               (std::vector<std::uint64_t>{30, 32}));
 }
 
+TEST(TracepointPairs, OnlyThoseOfTheThreadBetweenBeginAndEndLieWithin) {
+    std::vector<TimedPair> pairs{
+        {1, 0, 5, false},     // before the first outer one
+        {1, 10, 20, true},    //
+        {1, 11, 13, false},   // within, and one in it
+        {1, 12, 13, false},   //
+        {2, 14, 15, false},   // of another thread
+        {1, 18, 25, false},   // interleaved
+        {1, 30, 31, false},   // between the two outer ones
+        {1, 40, 90, true},    // has an outer one within
+        {1, 50, 60, true},    //
+        {1, 50, 60, false},   // of the same times
+        {1, 70, 70, false},   //
+        {1, 35, 95, false},   // around
+        {2, 100, 110, true},  //
+        {3, 1, 2, false},
+    };
+    EXPECT_EQ(pairs_within(pairs), (std::vector<std::uint64_t>{2, 1, 2, 0}));
+    std::vector<TimedPair> none;
+    EXPECT_TRUE(pairs_within(none).empty());
+}
+
 TEST(TracepointPairs, OverheadIsThatOfNestedEmptyPairs) {
     EXPECT_NEAR(static_cast<double>(corrected(2'000, {208.69L, 550.33L}, 2)), 690.65, 1e-9);
 }

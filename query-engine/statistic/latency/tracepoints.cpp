@@ -311,6 +311,41 @@ private:
         row.end();
     }
 
+    // Pairs of events[0], the outer one, and of the others. Without times the order of their ends is known: within lie
+    // those since the outer pair before, except longer ones and what was logged before these.
+    Result<std::vector<TimedPair>> timed_pairs(std::size_t index, const std::vector<std::string>& events,
+                                               const std::string& name) {
+        const auto rows = PERFLEET_TRY(rows_of_tracepoints(scan_, index, events));
+        const bool has_times = std::ranges::all_of(events, [&](const std::string& event) {
+            return !has_tracepoint(*session_, event) || has_tracepoint(*session_, event + std::string{kEntrySuffix});
+        });
+        std::vector<TimedPair> pairs;
+        std::size_t first = 0;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const TracepointRow& row = rows[i];
+            TimedPair pair{row.thread, row.ticks - std::min(row.value, row.ticks), row.ticks, row.event_index == 0,
+                           row.value};
+            if (!has_times) {
+                pair.thread = 0;
+                pair.begin = pair.end = i;
+            }
+            if (!has_times && pair.is_outer) {
+                pair.begin = first;
+                for (std::size_t inner = first; inner < i; ++inner) {
+                    pair.begin = rows[inner].value > row.value ? inner + 1 : pair.begin;
+                }
+                first = i + 1;
+            }
+            pairs.push_back(pair);
+        }
+        if (!has_times && !options_.inner.empty()) {
+            answer_.warnings.push_back(name +
+                                       ": not all pairs have times; within count those that were logged since "
+                                       "the entry before and aren't longer");
+        }
+        return pairs;
+    }
+
     // Values of one event, each without the cost of its own pair and of the pairs inside it.
     Result<Done> add_corrected(std::size_t index, Series series) {
         const std::string name = name_of(series);
@@ -320,20 +355,18 @@ private:
         }
         std::vector<std::string> events{name};
         events.insert(events.end(), options_.inner.begin(), options_.inner.end());
-        const auto entries = PERFLEET_TRY(entries_of(index, events));
+        auto pairs = PERFLEET_TRY(timed_pairs(index, events, name));
+        const std::vector<std::uint64_t> within = pairs_within(pairs);
         const ValueUnit unit = value_unit(unit_of(series));
         std::vector<long double> values;
-        std::uint64_t inner_pairs = 0;
         std::uint64_t below_zero = 0;
-        for (const TracepointEntry& entry : entries) {
-            if (entry.key != 0) {
-                ++inner_pairs;
-                continue;
+        for (const TimedPair& pair : pairs) {
+            if (pair.is_outer) {
+                const long double raw = static_cast<long double>(pair.duration) * unit.worth();
+                const std::uint64_t inner_pairs = options_.inner_pairs.value_or(within[values.size()]);
+                values.push_back(corrected(raw, options_.overhead, inner_pairs));
+                below_zero += values.back() < 0 ? 1 : 0;
             }
-            const long double raw = static_cast<long double>(entry.duration) * unit.worth();
-            values.push_back(corrected(raw, options_.overhead, options_.inner_pairs.value_or(inner_pairs)));
-            below_zero += values.back() < 0 ? 1 : 0;
-            inner_pairs = 0;
         }
         if (values.empty()) {
             return Done{};
@@ -461,7 +494,9 @@ const OptionTable<TracepointOptions>& tracepoint_options() {
             .text({"correct", OptionType::kText, "EFF,TOTAL",
                    "values without the effective overhead, and without the total one for each pair inside, in cycles"},
                   read_overheads)
-            .text({"inner", OptionType::kText, "EVENTS", "with --correct: events whose pairs lie inside"}, read_inner)
+            .text({"inner", OptionType::kText, "EVENTS",
+                   "with --correct: events whose pairs count where they lie within"},
+                  read_inner)
             .value({"inner-pairs", OptionType::kCount, "N", "with --correct: the number of pairs inside each"},
                    &TracepointOptions::inner_pairs)
             .finish(check_combination);

@@ -395,6 +395,32 @@ TEST(Tracepoints, AnEnclosingMeasurementIsCorrectedForThePairsInside) {
         ask("tracepoints", *store, {{"event", "tracepoint-0"}, {"correct", "208.69,550.33"}, {"inner-pairs", "2"}});
     EXPECT_EQ(table_of(fixed, {"min", "max"}), (Table{{"-309.35", "690.65"}}));
     EXPECT_TRUE(warns_of(fixed, "1 of 2 values are below 0"));
+    // What is longer than the measurement was outside, and with it what was logged before.
+    const Answer outside = ask("tracepoints", *stored_tracepoints({{1, 300}, {2, 3'000}, {1, 300}, {0, 2'000}}),
+                               {{"event", "tracepoint-0"}, {"correct", "208.69,550.33"}, {"inner", "1,2"}});
+    EXPECT_EQ(table_of(outside, {"count", "min"}), (Table{{"1", "1240.98"}}));
+    EXPECT_TRUE(warns_of(outside, "not all pairs have times"));
+}
+
+TEST(Tracepoints, PairsBetweenTwoMeasurementsAreNotChargedToThem) {
+    ImportedRun run;
+    run.clock = ImportedClock{"ns"};
+    const auto series = [&](const char* event, std::initializer_list<std::pair<std::uint64_t, std::uint64_t>> rows) {
+        ImportedSeries& one = run.series.emplace_back();
+        one.kind = Kind::kTracepoint;
+        one.event = event;
+        one.unit = "ns";
+        for (const auto& [end, duration] : rows) {
+            one.rows.push_back(
+                timed_row<Kind::kTracepoint>(end, column<ColumnId::kWeight>(1), column<ColumnId::kValue>(duration)));
+        }
+    };
+    series("outer", {{2'000, 1'000}, {9'000, 1'000}});
+    series("inner", {{1'500, 100}, {3'000, 100}, {4'000, 100}, {8'100, 50}, {8'500, 50}});
+    const Answer answer =
+        ask("tracepoints", *stored(std::vector{run}), {{"event", "outer"}, {"correct", "100,300"}, {"inner", "inner"}});
+    EXPECT_EQ(table_of(answer, {"count", "min", "max"}), (Table{{"2", "300.00", "600.00"}}));
+    EXPECT_FALSE(warns_of(answer, "not all pairs have times"));
 }
 
 TEST(Tracepoints, StartsAndStopsWithTimesMakePairs) {
