@@ -164,20 +164,6 @@ bool is_extreme(const LatencyFigure& figure) {
             (figure.quantile.billionths == 0 || figure.quantile.billionths == Quantile::kWhole));
 }
 
-// The fewest values that give an interval of this percentile (not the minimum or maximum); 0 if unknown. The interval
-// misses with P(all below) + P(all above): the larger alone gives the first guess, the other adds few values.
-std::uint64_t values_needed(Quantile quantile, long double confidence) {
-    constexpr unsigned kGuessesMax = 64;
-    const long double p = std::max(quantile.fraction(), 1 - quantile.fraction());
-    const auto guess = static_cast<std::uint64_t>(std::max(1.0L, std::log(1 - confidence) / std::log(p)));
-    for (std::uint64_t count = guess; count < guess + kGuessesMax; ++count) {
-        if (rank_interval(quantile, count, confidence)) {
-            return count;
-        }
-    }
-    return 0;
-}
-
 class LatencyDiff {
 public:
     LatencyDiff(const Scan& before, const Scan& after, const DiffOptions& options)

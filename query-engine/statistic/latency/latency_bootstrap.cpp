@@ -9,6 +9,8 @@
 #include "query-engine/statistic/latency/option_text.h"
 #include "query-engine/statistic/number/bootstrap.h"
 #include "query-engine/statistic/number/dependence.h"
+#include "query-engine/statistic/number/description.h"
+#include "query-engine/statistic/number/quantile.h"
 
 namespace perfleet {
 namespace {
@@ -75,6 +77,36 @@ SampleFigure figure_of(const BootstrapFigure& figure) {
     return mean_of;
 }
 
+std::optional<Quantile> quantile_of(const BootstrapFigure& figure) {
+    return figure.kind == BootstrapKind::kPercentile ? std::optional{figure.quantile}
+           : figure.kind == BootstrapKind::kMiddle   ? std::optional{kMedian}
+                                                     : std::nullopt;
+}
+
+// Drops intervals of percentiles from fewer values than order statistics demand: draws repeat the values that are
+// there, and say nothing of those beyond.
+Result<Done> drop_unfounded(std::span<const std::uint64_t> in_order, const std::string& event,
+                            const LatencyOptions& options, std::vector<std::optional<Interval>>& intervals,
+                            std::vector<std::string>& warnings) {
+    for (std::size_t i = 0; i < intervals.size(); ++i) {
+        const BootstrapFigure& figure = options.bootstrap[i];
+        const auto quantile = quantile_of(figure);
+        if (!intervals[i] || !quantile) {
+            continue;
+        }
+        const auto described =
+            PERFLEET_TRY(describe(pieces_of(in_order), std::span{&*quantile, 1}, options.confidence, in_order));
+        if (!described.percentiles[0].ranks) {
+            intervals[i].reset();
+            const std::uint64_t needed = values_needed(*quantile, options.confidence);
+            warnings.push_back(fmt::format("{}: no interval of {}: it takes {} independent values, and {} are there{}",
+                                           event, figure.name, needed, in_order.size(),
+                                           in_order.size() >= needed ? ", which depend on each other" : ""));
+        }
+    }
+    return Done{};
+}
+
 }  // namespace
 
 Result<std::vector<BootstrapFigure>> parse_bootstrap_figures(const std::string& text) {
@@ -116,7 +148,8 @@ Result<Done> add_bootstrap_row(const Scan& scan, const ValueSource& source, cons
     const std::size_t block = bootstrap_block(values.size(), dependence_of_mean(values));
     std::vector<SampleFigure> figures;
     std::ranges::transform(options.bootstrap, std::back_inserter(figures), figure_of);
-    const auto intervals = bootstrap_intervals(values, figures, options.confidence, block);
+    auto intervals = bootstrap_intervals(values, figures, options.confidence, block);
+    PERFLEET_TRY(drop_unfounded(values, source.event, options, intervals, answer.warnings));
     std::vector<std::uint64_t> sorted = values;
     std::ranges::sort(sorted);
     RowMaker row{answer, source.unit};
@@ -142,7 +175,7 @@ Result<Done> add_bootstrap_row(const Scan& scan, const ValueSource& source, cons
         answer.warnings.push_back(
             fmt::format("{}: --bootstrap is of the first {} values", source.event, values.size()));
     }
-    if (std::ranges::none_of(intervals, [](const auto& interval) { return interval.has_value(); })) {
+    if (values.size() < kBootstrapValuesMin || sorted.front() == sorted.back()) {
         answer.warnings.push_back(
             fmt::format("{}: no intervals: {} values, which must be {} at least and not all equal", source.event,
                         values.size(), kBootstrapValuesMin));

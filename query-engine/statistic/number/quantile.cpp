@@ -119,4 +119,17 @@ std::optional<RankInterval> rank_interval(Quantile quantile, std::uint64_t count
     return interval;
 }
 
+std::uint64_t values_needed(Quantile quantile, long double confidence) {
+    // The interval misses with P(all below) + P(all above): the larger alone gives the first guess, the other adds few.
+    constexpr unsigned kGuessesMax = 64;
+    const long double p = std::max(quantile.fraction(), 1 - quantile.fraction());
+    const auto guess = static_cast<std::uint64_t>(std::max(1.0L, std::log(1 - confidence) / std::log(p)));
+    for (std::uint64_t count = guess; count < guess + kGuessesMax; ++count) {
+        if (rank_interval(quantile, count, confidence)) {
+            return count;
+        }
+    }
+    return 0;
+}
+
 }  // namespace perfleet

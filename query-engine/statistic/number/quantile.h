@@ -59,4 +59,7 @@ struct RankInterval {
 };
 [[nodiscard]] std::optional<RankInterval> rank_interval(Quantile quantile, std::uint64_t count, long double confidence);
 
+// The fewest values that give an interval of this percentile (not the minimum or maximum); 0 if unknown.
+[[nodiscard]] std::uint64_t values_needed(Quantile quantile, long double confidence);
+
 }  // namespace perfleet

@@ -130,6 +130,26 @@ TEST(Import, BootstrapIntervalsAreThoseOfTheAskedFigures) {
     EXPECT_TRUE(warns_of(ask(*stored(read_columns("1\n2\n3\n", {})), {{"bootstrap", "mean"}}), "no intervals"));
 }
 
+TEST(Import, BootstrapShowsNoIntervalOfAPercentileFromTooFewValues) {
+    const auto answer_of = [](int count, const char* figures, int run_length) {
+        std::string text;
+        for (int i = 0; i < count; ++i) {
+            text += std::to_string(1'000 + (i / run_length * 7'919 % 401)) + "\n";
+        }
+        return ask(*stored(read_columns(text, {})), {{"bootstrap", figures}});
+    };
+    const Answer few = answer_of(298, "mean,p99", 1);
+    EXPECT_EQ(printed(few, "p99_low")[0], "-");
+    EXPECT_EQ(printed(few, "p99_high")[0], "-");
+    EXPECT_NE(printed(few, "mean_low")[0], "-");
+    EXPECT_TRUE(warns_of(few, "no interval of p99: it takes 299 independent values, and 298 are there"));
+    const Answer enough = answer_of(299, "p99", 1);
+    EXPECT_NE(printed(enough, "p99_low")[0], "-");
+    EXPECT_FALSE(warns_of(enough, "no interval of"));
+    EXPECT_TRUE(
+        warns_of(answer_of(40, "p90", 4), "p90: it takes 29 independent values, and 40 are there, which depend"));
+}
+
 TEST(Import, BernatsRuleOnTableThreeFour) {
     const auto store = stored(read_kbench(golden("kanata_table_3_4.txt"), {}));
     const Answer answer = ask(*store, {{"mode", "bernat"}});
