@@ -337,19 +337,21 @@ std::vector<std::string> validity_warnings_of(const std::string& name, std::vect
                                                 name, in_order.size(), kFewValues));
     }
     if (in_order.size() >= kOrderValuesMin) {
+        const auto order = order_effect(in_order);
+        const bool is_ordered = order && order->is_effect();
         const auto correlation = lag_one_correlation(in_order);
-        if (correlation && std::abs(*correlation) > 3.2905L / std::sqrt(count)) {
+        if (is_ordered && correlation && std::abs(*correlation) > 3.2905L / std::sqrt(count)) {
             const std::uint64_t effective = effective_values(in_order.size(), dependence_of_mean(in_order));
             validity_warnings.push_back(fmt::format(
                 "{}: values depend on the one before (autocorrelation {:.2f} at lag 1): for the mean {} values tell as "
                 "much as {} independent ones",
                 name, static_cast<double>(*correlation), in_order.size(), effective));
         }
-        if (const auto runs = runs_test(in_order); runs && *runs < kSure) {
+        if (const auto runs = runs_test(in_order); is_ordered && runs && *runs < kSure) {
             validity_warnings.push_back(
                 fmt::format("{}: not in random order (runs test, p = {:.1g})", name, static_cast<double>(*runs)));
         }
-        if (const auto drift = drift_of(in_order); drift && drift->p_value < kSure) {
+        if (const auto drift = drift_of(in_order); drift && drift->p_value < kSure && drift->is_effect()) {
             validity_warnings.push_back(fmt::format(
                 "{}: drifts {}: a value of the second half is greater than one of the first in "
                 "{:.0f} % of pairs",

@@ -9,6 +9,7 @@
 
 #include "query-engine/statistic/latency/latency_source.h"
 #include "query-engine/statistic/number/random_stream.h"
+#include "query-engine/statistic/number/validity_warning.h"
 
 namespace perfleet::latency_validity_test {
 namespace {
@@ -62,7 +63,7 @@ TEST(ValidityWarnings, AppearWhereThereIsReason) {
     EXPECT_EQ(sorts_of(wander)["runs"], 1);
     EXPECT_EQ(sorts_of(drawn(500, [&](std::size_t i) { return clean(i) + 5 * static_cast<double>(i); }))["drift"], 1);
     // Every second value comes later: only the runs and the correlation show it.
-    const Values alternating = drawn(200, [&](std::size_t i) { return clean(i) + (i % 2 == 0 ? 0 : 1'500); });
+    const Values alternating = drawn(200, [&](std::size_t i) { return clean(i) + (i % 2 == 0 ? 0 : 4'000); });
     EXPECT_EQ(sorts_of(alternating)["autocorrelation"], 1);
     EXPECT_EQ(sorts_of(alternating)["drift"], 0);
     EXPECT_EQ(
@@ -73,6 +74,22 @@ TEST(ValidityWarnings, AppearWhereThereIsReason) {
     EXPECT_EQ(sorts_of(Values(50, 7))["timer"], 1);
     EXPECT_EQ(sorts_of(drawn(100, [&](std::size_t) { return 5.0 + static_cast<double>(random.below(4)); }))["timer"],
               1);
+}
+
+// Many values show what is too small to matter: a step of the clock in a hundred values, half a percent of the median.
+TEST(ValidityWarnings, AreOfEffectsThatMatter) {
+    RandomStream random{2'027};
+    const auto narrow = [&](std::size_t) { return 100'000 + 100 * normal(random); };
+    const Values risen = drawn(20'000, [&](std::size_t i) { return narrow(i) + (i < 10'000 ? 0 : 500); });
+    ASSERT_LT(drift_of(risen)->p_value, 1e-6);
+    EXPECT_EQ(sorts_of(risen)["drift"], 0) << "half a percent";
+    EXPECT_EQ(sorts_of(risen)["autocorrelation"], 0);
+    EXPECT_EQ(sorts_of(risen)["runs"], 0);
+    const auto wide = [&](std::size_t) { return 100'000 + 30'000 * normal(random); };
+    const Values hardly = drawn(20'000, [&](std::size_t i) { return wide(i) + (i < 10'000 ? 0 : 2'000); });
+    ASSERT_LT(drift_of(hardly)->p_value, 1e-3);
+    EXPECT_EQ(sorts_of(hardly)["drift"], 0) << "48 against 52 % of pairs";
+    EXPECT_EQ(sorts_of(drawn(20'000, [&](std::size_t i) { return wide(i) + (i < 10'000 ? 0 : 20'000); }))["drift"], 1);
 }
 
 // Of series of independent values of one normal distribution, at most one in a hundred is doubted for any one reason.

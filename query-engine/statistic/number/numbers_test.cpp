@@ -482,6 +482,26 @@ TEST(ValidityWarning, OneModeIsSeldomTakenForSeveralAndTwoAreSeen) {
               0.75);
 }
 
+TEST(ValidityWarning, StepsOfAClockAreNoModes) {
+    RandomStream random{63};
+    const auto modes_of_clock = [&](long double step, auto draw) {
+        Values values(20'000);
+        std::generate(values.begin(), values.end(),
+                      [&] { return static_cast<std::uint64_t>(std::llround(std::floor(draw() / step) * step)); });
+        values.push_back(1'237);  // off the steps, as an interrupt's
+        values.push_back(131);
+        std::sort(values.begin(), values.end());
+        return modes_of(values).size();
+    };
+    const auto call = [&] { return 130 + 9 * normal(random); };
+    EXPECT_EQ(modes_of_clock(10, call), 1U) << "120, 130, 140, 150";
+    EXPECT_EQ(modes_of_clock(9.6L, call), 1U) << "steps that are rounded";
+    EXPECT_EQ(modes_of_clock(41, [&] { return 400 + 30 * normal(random); }), 1U);
+    // Two modes 20 % apart, of a fine clock and of this one.
+    EXPECT_EQ(modes_of_clock(1, [&] { return (random.unit() < 0.5L ? 130 : 156) + 3 * normal(random); }), 2U);
+    EXPECT_EQ(modes_of_clock(10, [&] { return (random.unit() < 0.5L ? 1'300 : 1'560) + 30 * normal(random); }), 2U);
+}
+
 TEST(Coverage, OfMeansOfFewSkewedValues) {
     constexpr int kRounds = 1'000;
     RandomStream random{62};

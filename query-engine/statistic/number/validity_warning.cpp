@@ -112,6 +112,75 @@ std::vector<Peak> peaks_of(const std::vector<long double>& density) {
     return peaks;
 }
 
+long double median_of(std::span<const std::uint64_t> ascending) {
+    const RankBetween middle = rank_between(kMedian, ascending.size());
+    return middle.between(ascending[middle.index], ascending[middle.next()]);
+}
+
+std::optional<Drift> drift_between(std::vector<std::uint64_t> first, std::vector<std::uint64_t> second) {
+    if (std::min(first.size(), second.size()) < kSideMin) {
+        return std::nullopt;
+    }
+    std::sort(first.begin(), first.end());
+    std::sort(second.begin(), second.end());
+    const RankTest test = rank_test(first, second);
+    const long double shift = median_of(second) - median_of(first);
+    const long double centre = (median_of(first) + median_of(second)) / 2;
+    return Drift{test.p_value, test.superiority, centre > 0 ? shift / centre : 0};
+}
+
+// The step of a clock on which nearly all values lie, to a unit or an eighth of a step: the distance from the most
+// frequent value to the nearest other frequent one. 0: there is none of kStepMin units. Few values don't show it.
+std::uint64_t clock_step(std::span<const std::uint64_t> ascending) {
+    constexpr std::uint64_t kStepMin = 5;
+    constexpr long double kFrequentMin = 0.01L;
+    constexpr long double kOnStepsMin = 0.95L;
+    constexpr std::size_t kStepsMin = 3;
+    const auto frequent =
+        static_cast<std::size_t>(std::max(kModeValuesMin, kFrequentMin * static_cast<long double>(ascending.size())));
+    std::vector<std::uint64_t> places;
+    std::uint64_t top = 0;
+    std::size_t most = 0;
+    for (std::size_t i = 0, end = 0; i < ascending.size(); i = end) {
+        while (end < ascending.size() && ascending[end] == ascending[i]) {
+            ++end;
+        }
+        if (end - i >= frequent) {
+            places.push_back(ascending[i]);
+        }
+        if (end - i > most) {
+            most = end - i;
+            top = ascending[i];
+        }
+    }
+    const auto distance = [&](std::uint64_t value) { return value > top ? value - top : top - value; };
+    std::uint64_t step = 0;
+    for (const std::uint64_t place : places) {
+        if (distance(place) >= kStepMin && (step == 0 || distance(place) < step)) {
+            step = distance(place);
+        }
+    }
+    if (step == 0) {
+        return 0;
+    }
+    const std::uint64_t off_max = std::max<std::uint64_t>(1, step / 8);
+    const auto off = [&](std::uint64_t value) {
+        return std::min(distance(value) % step, step - distance(value) % step);
+    };
+    const auto on_steps = std::ranges::count_if(ascending, [&](std::uint64_t value) { return off(value) <= off_max; });
+    std::vector<std::uint64_t> steps;
+    for (const std::uint64_t value : ascending) {
+        const std::uint64_t one = (value - ascending.front() + step / 2) / step;
+        if (steps.empty() || steps.back() != one) {
+            steps.push_back(one);
+        }
+    }
+    return steps.size() >= kStepsMin &&
+                   static_cast<long double>(on_steps) >= kOnStepsMin * static_cast<long double>(ascending.size())
+               ? step
+               : 0;
+}
+
 }  // namespace
 
 std::optional<long double> lag_one_correlation(std::span<const std::uint64_t> in_order) {
@@ -173,17 +242,30 @@ std::optional<long double> runs_test(std::span<const std::uint64_t> in_order) {
     return std::min(1.0L, 2 * normal_probability(-std::abs(z)));
 }
 
+bool Drift::is_effect() const {
+    constexpr long double kSuperiorityMin = 0.05L;
+    constexpr long double kShiftMin = 0.01L;
+    return std::abs(superiority - 0.5L) > kSuperiorityMin && std::abs(shift) > kShiftMin;
+}
+
 std::optional<Drift> drift_of(std::span<const std::uint64_t> in_order) {
     const std::size_t half = in_order.size() / 2;
-    if (half < kSideMin) {
+    const auto size = static_cast<std::ptrdiff_t>(half);
+    return drift_between({in_order.begin(), in_order.begin() + size}, {in_order.end() - size, in_order.end()});
+}
+
+std::optional<Drift> order_effect(std::span<const std::uint64_t> in_order) {
+    if (in_order.empty()) {
         return std::nullopt;
     }
-    std::vector<std::uint64_t> first{in_order.begin(), in_order.begin() + static_cast<std::ptrdiff_t>(half)};
-    std::vector<std::uint64_t> second{in_order.end() - static_cast<std::ptrdiff_t>(half), in_order.end()};
-    std::sort(first.begin(), first.end());
-    std::sort(second.begin(), second.end());
-    const RankTest test = rank_test(first, second);
-    return Drift{test.p_value, test.superiority};
+    const std::vector<std::uint64_t> rank{nearest_rank(kMedian, in_order.size())};
+    const std::uint64_t median = values_at_ranks(in_order, rank)[0];
+    std::vector<std::uint64_t> after_low;
+    std::vector<std::uint64_t> after_high;
+    for (std::size_t i = 1; i < in_order.size(); ++i) {
+        (in_order[i - 1] > median ? after_high : after_low).push_back(in_order[i]);
+    }
+    return drift_between(std::move(after_low), std::move(after_high));
 }
 
 std::vector<long double> modes_of(std::span<const std::uint64_t> ascending) {
@@ -214,7 +296,8 @@ std::vector<long double> modes_of(std::span<const std::uint64_t> ascending) {
     const long double spread = std::sqrt(std::max(0.0L, squares / count - sum / count * (sum / count)));
     const long double quartile_spread = static_cast<long double>(quartiles.third - quartiles.first) / 1.34L;
     const long double scale = quartile_spread > 0 ? std::min(spread, quartile_spread) : spread;
-    const long double bandwidth = std::max(0.9L * scale * std::pow(count, -0.2L), static_cast<long double>(step));
+    const long double bandwidth =
+        std::max(0.9L * scale * std::pow(count, -0.2L), static_cast<long double>(std::max(step, clock_step(kept))));
     const long double low = static_cast<long double>(kept.front()) - 3 * bandwidth;
     const long double high = static_cast<long double>(kept.back()) + 3 * bandwidth;
     const long double spacing = (high - low) / static_cast<long double>(kGridPoints - 1);

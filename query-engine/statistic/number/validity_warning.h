@@ -22,12 +22,18 @@ namespace perfleet {
 struct Drift {
     long double p_value = 1;
     long double superiority = 0.5L;  // chance that a value of the second half is greater than one of the first
+    long double shift = 0;           // of the median, as a fraction of the median of all
+
+    // Whether it matters: the chance lies outside 45 to 55 %, and the shift is above 1 %.
+    [[nodiscard]] bool is_effect() const;
 };
 [[nodiscard]] std::optional<Drift> drift_of(std::span<const std::uint64_t> in_order);
+// The same for values that follow one above the median against the others: how much the order of values matters.
+[[nodiscard]] std::optional<Drift> order_effect(std::span<const std::uint64_t> in_order);
 
-// Modes of a kernel density estimate, ascending: Gaussian kernel, Silverman's bandwidth but at least the values' own
-// step. A mode holds at least 5 % of the values, and the valley between two is below 3/4 of the lower one. Values
-// beyond 3 interquartile ranges are left out. Ascending values.
+// Modes of a kernel density estimate, ascending: Gaussian kernel, Silverman's bandwidth but at least a step of the
+// clock: the values' own, or the one on which nearly all lie. A mode holds at least 5 % of the values, and the valley
+// between two is below 3/4 of the lower one. Values beyond 3 interquartile ranges are left out. Ascending values.
 [[nodiscard]] std::vector<long double> modes_of(std::span<const std::uint64_t> ascending);
 
 // The step of which all differences from the least value are multiples: the timer's resolution as seen in the values. 0
