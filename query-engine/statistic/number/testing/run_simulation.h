@@ -69,9 +69,10 @@ inline std::vector<std::uint64_t> correlated_values(std::size_t count, long doub
     return values;
 }
 
-// Whether the 95 % interval of their mean holds it, and that of their p90 does.
+// Whether the 95 % interval of their mean holds it, whether their p90 has one, and whether that holds it.
 struct CorrelatedCoverage {
     bool mean = false;
+    bool is_p90_shown = false;
     bool p90 = false;
 };
 inline CorrelatedCoverage correlated_coverage(std::size_t count, long double correlation, RandomStream& random) {
@@ -82,8 +83,9 @@ inline CorrelatedCoverage correlated_coverage(std::size_t count, long double cor
     const DescribedPercentile& p90 = described->percentiles[0];
     constexpr long double kTrueP90 = 1e6L + 1e4L * 1.281552L;
     return {mean->low <= 1e6L - 0.5L && mean->high >= 1e6L - 0.5L,  // values are rounded down
-            !p90.ranks ||
-                (static_cast<long double>(p90.low) <= kTrueP90 && static_cast<long double>(p90.high) >= kTrueP90 - 1)};
+            p90.ranks.has_value(),
+            p90.ranks && static_cast<long double>(p90.low) <= kTrueP90 &&
+                static_cast<long double>(p90.high) >= kTrueP90 - 1};
 }
 
 inline long double exponential(RandomStream& random) { return -1e6L * std::log(random.unit()); }
