@@ -159,11 +159,11 @@ private:
         std::vector<std::vector<std::string>> lines{
             {"mean of", "before", "after", "change", "low", "high", "p", "detects", "shown"}};
         for (const std::size_t row : means) {
-            lines.push_back(
-                {series_name(row) + (are_alike ? "" : " (" + side(row, "before") + ", " + side(row, "after") + ")"),
-                 scaled(row, "before"), scaled(row, "after"), with_sign(rows_.cell(row, "change")),
-                 with_sign(rows_.cell(row, "change_low")), with_sign(rows_.cell(row, "change_high")),
-                 probability(rows_.real(row, "p_adjusted")), detected(rows_, row), shown(rows_, row)});
+            lines.push_back({series_name(row) + (rows_.text(row, "primary") == "yes" ? " *" : "") +
+                                 (are_alike ? "" : " (" + side(row, "before") + ", " + side(row, "after") + ")"),
+                             scaled(row, "before"), scaled(row, "after"), with_sign(rows_.cell(row, "change")),
+                             with_sign(rows_.cell(row, "change_low")), with_sign(rows_.cell(row, "change_high")),
+                             probability(rows_.real(row, "p_adjusted")), detected(rows_, row), shown(rows_, row)});
         }
         return (are_alike ? side(means[0], "before") + ", " + side(means[0], "after") + "\n\n" : "") +
                aligned(lines, {0, 8}, screen_);
@@ -343,11 +343,16 @@ std::string format_comparison(const Answer& answer, const Screen& screen) {
     const bool has_verdicts = std::any_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) {
         return rows.real(static_cast<std::size_t>(&row - answer.rows.data()), "p").has_value();
     });
-    const char* const legend = !has_verdicts ? ""
-                               : rows.has("symbol")
-                                   ? "low, high: of all lines together\n"
-                                   : "low, high, p: of all lines together\n"
-                                     "detects: the smallest change shown in 80 of 100 such comparisons\n";
+    const bool has_primary = std::any_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) {
+        return !rows.text(static_cast<std::size_t>(&row - answer.rows.data()), "primary").empty();
+    });
+    const std::string legend =
+        !has_verdicts ? ""
+        : rows.has("symbol")
+            ? "low, high: of all lines together\n"
+            : std::string{"low, high, p: of "} +
+                  (has_primary ? "lines with * alone, of the others together\n" : "all lines together\n") +
+                  "detects: the smallest change shown in 80 of 100 such comparisons\n";
     return (text.empty() ? "nothing to compare\n" : text + "\n" + legend) + ledger_text(answer, screen);
 }
 

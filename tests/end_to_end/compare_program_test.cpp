@@ -1,8 +1,10 @@
 // perfleet compare with real programs: what is stored of each run, the verdict, and runs that fail.
 #include <gtest/gtest.h>
 
+#include <iomanip>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -109,6 +111,20 @@ TEST_F(CompareProgram, RunsUntilTheElapsedTimeIsKnownWellEnough) {
     EXPECT_TRUE(rough.output.starts_with("5 runs before, 5 runs after\n")) << rough.output;
     EXPECT_NE(rough.error_output.find("5 runs of each side: the change of elapsed is known to +-"), std::string::npos)
         << rough.error_output;
+    // The note, the table and JSON have one interval.
+    const Finished noted = compare(joined({"--precision", "1000", "--format", "json"}, {"sleep", "0.01"}, {"true"}));
+    for (const json& row : rows_of(json::parse(noted.output))) {
+        const bool is_elapsed = row.at("event") == "elapsed";
+        EXPECT_EQ(row.at("primary"), is_elapsed ? "yes" : "no");
+        if (is_elapsed) {
+            std::ostringstream interval;
+            interval << std::fixed << std::setprecision(2) << std::showpos << "[" << row.at("change_low").get<double>()
+                     << " %, " << row.at("change_high").get<double>() << " %]";
+            EXPECT_NE(noted.error_output.find(interval.str()), std::string::npos)
+                << interval.str() << noted.error_output;
+            EXPECT_EQ(row.at("p"), row.at("p_adjusted")) << "tested alone";
+        }
+    }
     const Finished most =
         compare(joined({"--precision", "0.01", "-n", "6", "-e", "task-clock"}, {"sleep", "0.01"}, {"sleep", "0.02"}));
     EXPECT_TRUE(most.output.starts_with("6 runs before, 6 runs after\n")) << most.output;

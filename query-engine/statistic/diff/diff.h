@@ -11,6 +11,7 @@
 //   detectable                                smallest change that is detected with 80 % power: percent of the
 //                                             value before; of profiles percentage points
 //   verdict                                   in words
+//   primary                                   yes, no; with --primary
 //   condition, outcome                        of --fail-if: exceeded, undecided or within
 // then the evidence: counts, runs, sessions, effect sizes. Answer::parts holds each side's ledger.
 #pragma once
@@ -46,6 +47,9 @@ struct DiffOptions {
     bool within_run = false;             // verdicts are about these runs, not about further ones
     long double confidence = 0.95L;      // of intervals and verdicts
     std::vector<FailCondition> conditions;
+    // The event whose mean is tested alone, as are figures that conditions name: primary lines. The others are
+    // corrected among themselves. Empty: all lines are corrected together.
+    std::string primary;
     std::optional<std::uint64_t> row_count_max;  // of profiles
     std::set<std::string> chosen_labels;         // the labels that define the sides: expected to differ
 };

@@ -135,6 +135,13 @@ const OptionTable<DiffRequest>& diff_options() {
             .text({"percentiles", OptionType::kText, "LIST",
                    "which of latencies, with commas (default: 90,95,99); none: their means alone"},
                   read_percentiles)
+            .text({"primary", OptionType::kText, "EVENT",
+                   "test the mean of this event, or what --fail-if names, alone, and correct the others among "
+                   "themselves"},
+                  [](const std::string& text, DiffRequest& request) -> Result<Done> {
+                      request.options.primary = text;
+                      return Done{};
+                  })
             .text({"confidence", OptionType::kText, "P", "of intervals and verdicts, in percent (default: 95)"},
                   read_confidence)
             .add({"limit", OptionType::kCount, "N", "functions of a profile at most (default: all)"},

@@ -53,11 +53,14 @@ std::string short_number(long double value) {
 
 std::string unit_of_change(const DiffLine& line) { return line.is_share ? "points" : "%"; }
 
-// "3.1 % [2.2, 4.0]", or with its sign.
+// "3.1 % [2.2, 4.0]", or with its sign and the table's decimals.
 std::string change_text(const DiffLine& line, long double change, const std::optional<Interval>& interval,
                         bool has_sign) {
     const bool flips = !has_sign && change < 0;
-    const auto shown = [&](long double value) { return short_number((flips ? -value : value) * 100); };
+    const auto shown = [&](long double value) {
+        return has_sign ? fmt::format("{:.2f}", static_cast<double>(value * 100))
+                        : short_number((flips ? -value : value) * 100);
+    };
     std::string said = (has_sign && change >= 0 ? "+" : "") + shown(change) + " " + unit_of_change(line);
     if (interval) {
         said += fmt::format(" [{}, {}]", shown(flips ? interval->high : interval->low),
@@ -124,6 +127,7 @@ public:
     const DiffLine* line;
     bool is_different = false;
     Outcome outcome = Outcome::kNone;
+    bool is_primary = false;
     std::string condition;
 
 private:
@@ -176,7 +180,9 @@ std::string verdict_of(const JudgedLine& judged, const std::optional<long double
                            short_number(sign > 0 ? interval.high : -interval.low));
     }
     if (judged.p_value() < alpha) {
-        return fmt::format("no difference shown: alone it would be, not among {} comparisons", line_count);
+        return judged.is_primary
+                   ? "no difference shown: alone it would be, not among all that --fail-if names"
+                   : fmt::format("no difference shown: alone it would be, not among {} comparisons", line_count);
     }
     return detectable
                ? fmt::format("no difference shown; {} detect ≥ {} {}{}", line.counted, short_number(*detectable * 100),
@@ -258,10 +264,15 @@ Result<Done> judge_conditions(const DiffOptions& options, std::vector<JudgedLine
                                                    (lines.empty() ? ": no series is on both sides" : "")};
         }
     }
-    const long double among_all = alpha / static_cast<long double>(std::max<std::size_t>(decisions.size(), 1));
+    const auto primary_count =
+        static_cast<std::size_t>(std::ranges::count_if(lines, [](const JudgedLine& one) { return one.is_primary; }));
+    const long double shared_by_all = alpha / static_cast<long double>(std::max<std::size_t>(decisions.size(), 1));
     std::size_t undecided_count = 0;  // undecided functions of conditions without a function name
     for (std::size_t i = 0; i < decisions.size(); ++i) {
         const Decision& decision = decisions[i];
+        // A primary line has one interval, for all its conditions.
+        const bool is_primary = lines[decision.line].is_primary;
+        const long double among_all = is_primary ? alpha / static_cast<long double>(primary_count) : shared_by_all;
         const Outcome outcome = decision.p_exceeded < among_all ? Outcome::kExceeded
                                 : decision.p_within < alpha     ? Outcome::kWithin
                                                                 : Outcome::kUndecided;
@@ -303,13 +314,17 @@ std::string outcome_text(Outcome outcome) {
 
 // Judges all verdicts together: if both sides are equal, at most 5 of 100 answers show any change (at 95 %). Series
 // share this level equally. In a series the mean gets nine tenths and the other figures the rest, or all of it once the
-// mean has changed (the fallback procedure: Wiens, 2003). Lines without a series share it equally, or use the joint
-// level.
+// mean has changed (the fallback procedure: Wiens, 2003). Primary lines have a level of their own, which they share.
+// Lines without a series share it equally, or use the joint level.
 void judge_together(std::vector<JudgedLine>& judged, long double alpha, std::optional<long double> joint_level) {
     constexpr long double kShareOfMean = 0.9L;
     std::map<std::size_t, std::vector<JudgedLine*>> families;
+    const auto primary_count =
+        static_cast<long double>(std::ranges::count_if(judged, [](const JudgedLine& one) { return one.is_primary; }));
     for (JudgedLine& one : judged) {
-        if (one.has_p_value()) {
+        if (one.is_primary) {
+            one.judge(primary_count, 0, alpha);
+        } else if (one.has_p_value()) {
             families[one.line->family].push_back(&one);
         }
     }
@@ -381,9 +396,18 @@ Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, An
     for (const DiffLine& line : lines_) {
         judged.emplace_back(line, options.confidence);
     }
+    for (JudgedLine& one : judged) {
+        const DiffLine& line = *one.line;
+        one.is_primary =
+            !options.primary.empty() && ((line.is_mean && line.name == options.primary) ||
+                                         std::ranges::any_of(options.conditions, [&](const FailCondition& condition) {
+                                             return line.figure == condition.figure &&
+                                                    (condition.name.empty() || condition.name == line.name);
+                                         }));
+    }
     judge_together(judged, alpha, joint_level_);
-    const auto tested_count = static_cast<std::size_t>(
-        std::count_if(judged.begin(), judged.end(), [](const JudgedLine& one) { return one.has_p_value(); }));
+    const auto tested_count = static_cast<std::size_t>(std::count_if(
+        judged.begin(), judged.end(), [](const JudgedLine& one) { return one.has_p_value() && !one.is_primary; }));
     PERFLEET_TRY(judge_conditions(options, judged, answer.warnings));
     if (by_relevance) {
         sort_by_relevance(judged);
@@ -403,6 +427,7 @@ Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, An
                                                                 {"p_adjusted", ""},
                                                                 {"detectable", "percent"},
                                                                 {"verdict", ""},
+                                                                {"primary", ""},
                                                                 {"condition", ""},
                                                                 {"outcome", ""}}) {
         answer.columns.push_back(column);
@@ -432,6 +457,7 @@ Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, An
         const std::optional<long double> detectable = one.detectable();
         row.push_back(scaled(detectable, 100));
         row.push_back(text(verdict_of(one, detectable, alpha, tested_count)));
+        row.push_back(text(options.primary.empty() ? "" : one.is_primary ? "yes" : "no"));
         row.push_back(text(one.condition));
         row.push_back(text(outcome_text(one.outcome)));
         row.insert(row.end(), line.evidence.begin(), line.evidence.end());

@@ -70,6 +70,47 @@ Reported finished(const std::vector<DiffLine>& lines, const std::string& conditi
     return answered;
 }
 
+// As of compare: seven figures, of which one is asked for.
+TEST(DiffLines, ThePrimaryLineIsTestedAloneAndTheOthersAmongThemselves) {
+    std::vector<DiffLine> lines;
+    for (int i = 0; i < 7; ++i) {
+        lines.push_back(line_of(i == 0 ? "elapsed" : "other" + std::to_string(i), 0.05L, 0.02L));  // p = 0.012
+        lines.back().is_mean = true;
+        lines.back().family = static_cast<std::size_t>(i) + 1;
+    }
+    const auto finish = [&](const std::string& primary, const std::string& conditions) {
+        DiffLines all{{{"event", ""}}, {}};
+        for (const DiffLine& line : lines) {
+            all.add(line);
+        }
+        DiffOptions options;
+        options.primary = primary;
+        options.conditions = conditions.empty() ? std::vector<FailCondition>{} : *parse_fail_conditions(conditions);
+        Reported reported;
+        EXPECT_TRUE(all.finish(options, false, reported.answer).ok());
+        return reported;
+    };
+    const auto adjusted = [](const Reported& reported, std::size_t row) {
+        return std::get<double>(reported.value(row, "p_adjusted")) / std::get<double>(reported.value(row, "p"));
+    };
+    EXPECT_EQ(finish("", "").text(0, "verdict"), "no difference shown: alone it would be, not among 7 comparisons");
+    EXPECT_EQ(finish("", "").text(0, "primary"), "");
+    const Reported one = finish("elapsed", "");
+    EXPECT_EQ(one.text(0, "verdict"), "slower by 5.0 % [1.1, 8.9]");
+    EXPECT_EQ(one.text(0, "primary"), "yes");
+    EXPECT_NEAR(adjusted(one, 0), 1, 1e-9);
+    EXPECT_EQ(one.text(1, "verdict"), "no difference shown: alone it would be, not among 6 comparisons");
+    EXPECT_EQ(one.text(1, "primary"), "no");
+    EXPECT_NEAR(adjusted(one, 1), 6, 1e-9);
+    // Conditions of one line share its interval; one of another line makes this one primary, too.
+    const Reported limits = finish("elapsed", "mean(elapsed) > 1%,mean(elapsed) < -1%");
+    EXPECT_EQ(limits.text(0, "outcome"), "exceeded");
+    EXPECT_NEAR(adjusted(limits, 0), 1, 1e-9);
+    ASSERT_EQ(limits.answer.warnings.size(), 1U);
+    EXPECT_NE(limits.answer.warnings[0].find("+5.00 % [1.08, 8.92]"), std::string::npos) << limits.answer.warnings[0];
+    EXPECT_NEAR(adjusted(finish("elapsed", "mean(other1) > 1%"), 1), 2, 1e-9);
+}
+
 TEST(DiffLines, NothingBecomesLessByMoreThanAllOfIt) {
     const Reported reported = finished({line_of("a", -0.9L, 0.1L)});
     EXPECT_EQ(reported.text(0, "verdict"), "faster by 90.0 % [70.4, 100.0]");
@@ -122,7 +163,7 @@ TEST(DiffLines, OneRunASideHasNoVerdictAndDecidesNothing) {
     EXPECT_GT(std::get<double>(answered.value(0, "change_low")), 7.0);  // what is shown of these two runs
     ASSERT_EQ(answered.answer.warnings.size(), 2U);
     EXPECT_EQ(answered.answer.warnings[0],
-              "--fail-if mean > 5%: undecided: a mean: +8.0 % [7.8, 8.2]; one run a side says nothing of the next");
+              "--fail-if mean > 5%: undecided: a mean: +8.00 % [7.78, 8.22]; one run a side says nothing of the next");
 }
 
 TEST(DiffLines, TheMeanHasNineTenthsAndTheOthersTheRestOrAllOnceItHasChanged) {
@@ -186,8 +227,9 @@ TEST(DiffLines, AConditionHoldsWhenTheWholeIntervalIsBeyond) {
     EXPECT_EQ(outcome(0.08L, 0.01L, "mean > 20%, mean > 5%"), "exceeded");
     const Reported answered = finished({line_of("a", 0.08L, 0.02L)}, "mean > 5%");
     ASSERT_EQ(answered.answer.warnings.size(), 1U);
-    EXPECT_EQ(answered.answer.warnings[0],
-              "--fail-if mean > 5%: undecided: a mean: +8.0 % [4.1, 11.9]; about 2 times as many values would decide");
+    EXPECT_EQ(
+        answered.answer.warnings[0],
+        "--fail-if mean > 5%: undecided: a mean: +8.00 % [4.08, 11.92]; about 2 times as many values would decide");
 }
 
 TEST(DiffLines, UndecidedFunctionsAreCountedAndOneThatIsNamedIsTold) {
@@ -209,9 +251,10 @@ TEST(DiffLines, UndecidedFunctionsAreCountedAndOneThatIsNamedIsTold) {
               "how many");
     const Reported one = finished(lines, "self(f) > 5%");
     ASSERT_EQ(one.answer.warnings.size(), 1U);
-    EXPECT_EQ(one.answer.warnings[0],
-              "--fail-if self(f) > 5%: undecided: f self: +8.0 points [4.1, 11.9]; about 2 times as many samples would "
-              "decide");
+    EXPECT_EQ(
+        one.answer.warnings[0],
+        "--fail-if self(f) > 5%: undecided: f self: +8.00 points [4.08, 11.92]; about 2 times as many samples would "
+        "decide");
     EXPECT_TRUE(finished(lines, "self(h) > 5%").answer.warnings.empty());
     EXPECT_EQ(finished(lines, "self > 5%, self > 6%").answer.warnings.size(), 2U);
 }

@@ -4,6 +4,9 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <tuple>
+
+#include "query-engine/statistic/latency/latency_source.h"
 
 namespace perfleet {
 namespace {
@@ -16,17 +19,42 @@ std::size_t target_count(const DiffSide& side) {
     return targets.size();
 }
 
+// The turn of `perfleet compare` in which a session was measured; empty: none.
+std::string turn_of(const SessionRecord& record) {
+    const auto comparison = label_of(record, "comparison");
+    const auto turn = label_of(record, "turn");
+    return comparison && turn ? *comparison + " " + *turn : "";
+}
+
+// Whether each session is the only one of its turn on its side, and isn't on the other one.
+bool has_turns(const DiffSide& side, const DiffSide& other) {
+    std::set<std::string> turns;
+    std::set<SessionId> others;
+    for (const std::size_t index : other.sessions) {
+        others.insert(other.session(index).record.session);
+    }
+    for (const std::size_t index : side.sessions) {
+        const std::string turn = turn_of(side.session(index).record);
+        if (turn.empty() || !turns.insert(turn).second || others.contains(side.session(index).record.session)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 DiffRuns diff_runs(const DiffSide& before, const DiffSide& after, bool within_run) {
     DiffRuns runs;
     const bool by_target = std::max(target_count(before), target_count(after)) > 1;
-    std::map<std::pair<TargetId, std::optional<SessionId>>, std::size_t> numbers;
+    const bool by_turn = !by_target && has_turns(before, after) && has_turns(after, before);
+    std::map<std::tuple<TargetId, std::optional<SessionId>, std::string>, std::size_t> numbers;
     const auto number = [&](const DiffSide& side, std::map<std::size_t, std::size_t>& of_side) {
         std::set<std::size_t> distinct;
         for (const std::size_t index : side.sessions) {
             const SessionRecord& record = side.session(index).record;
-            const std::pair run{record.target, by_target ? std::nullopt : std::optional{record.session}};
+            const std::tuple run{record.target, by_target || by_turn ? std::nullopt : std::optional{record.session},
+                                 by_turn ? turn_of(record) : ""};
             of_side[index] = numbers.try_emplace(run, numbers.size()).first->second;
             distinct.insert(of_side[index]);
         }
@@ -39,7 +67,7 @@ DiffRuns diff_runs(const DiffSide& before, const DiffSide& after, bool within_ru
         return runs;
     }
     const std::string_view what = by_target ? "target" : "run";
-    if (has_pairs && !by_target) {
+    if (has_pairs && !by_target && !by_turn) {
         runs.unknown = "both sides are parts of one run";
     } else if (runs.before_count < 2 && runs.after_count < 2) {
         runs.unknown = "one " + std::string{what} + " a side says nothing of the next";

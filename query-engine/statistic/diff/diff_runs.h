@@ -14,7 +14,7 @@ namespace perfleet {
 
 struct DiffRuns {
     // The run of each compared session, by the session's index in its scan. A target that is on both sides has the same
-    // number on both: a pair.
+    // number on both: a pair. So have two sessions of one turn of `perfleet compare`.
     std::map<std::size_t, std::size_t> before;
     std::map<std::size_t, std::size_t> after;
     std::size_t before_count = 0;

@@ -12,12 +12,15 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "daemon/option/program_options.h"
 #include "query-engine/statistic/command.h"
+#include "query-engine/statistic/diff/diff.h"
 #include "query-engine/statistic/diff/fail_condition.h"
+#include "query-engine/statistic/latency/option_text.h"
 #include "query-engine/statistic/number/random_stream.h"
 #include "query-engine/statistic/number/value_comparison.h"
 #include "schemas/host/host_clock.h"
@@ -44,7 +47,7 @@ constexpr unsigned kRunsASideMax = 1'000;
 constexpr unsigned kRunsASide = 10;
 constexpr unsigned kPreciseRunsASideMin = 5;    // --precision: with fewer runs an interval says little
 constexpr unsigned kPreciseRunsASideMax = 100;  // unless -n says otherwise
-constexpr long double kPrecisionConfidence = 0.95L;
+constexpr const char* kPrimary = kRunTimes[0];
 
 struct ComparedCommands {
     std::vector<std::string> words;  // the words A ::: B
@@ -86,7 +89,8 @@ struct MeasuredRun {
 struct Measured {
     std::vector<MeasuredRun> runs;
     int signal = 0;                         // that has ended it; 0: none
-    std::optional<long double> half_width;  // of the interval of B ÷ A, for elapsed times
+    std::optional<Interval> interval;       // of B ÷ A, for elapsed times
+    std::optional<long double> half_width;  // of it
 };
 
 ImportedSeries series_of(const std::string& event, const std::string& unit, std::uint64_t value) {
@@ -134,34 +138,41 @@ Result<Done> profile_run(const ComparedSide& side, const std::string& comparison
 // Half the width of the interval of B ÷ A, for elapsed times; nothing if there is none yet.
 class ElapsedTimes {
 public:
+    explicit ElapsedTimes(long double confidence) : confidence_{confidence} {}
+
     void add(std::size_t side, std::uint64_t time_ns) {
         ComparedRun& run = runs_[side].emplace_back();
-        run.number = runs_[0].size() + runs_[1].size();
+        run.number = runs_[side].size();  // the turn: both sides' runs are a pair
         run.values = {time_ns};
         run.moments.add(time_ns);
     }
     [[nodiscard]] std::optional<long double> half_width() const {
+        const auto ratio = interval();
+        return ratio ? std::optional{(ratio->high - ratio->low) / 2} : std::nullopt;
+    }
+    // Of B ÷ A: the one that diff shows.
+    [[nodiscard]] std::optional<Interval> interval() const {
         if (runs_[0].size() < 2 || runs_[1].size() < 2) {
             return std::nullopt;
         }
         const ValueComparison comparison{runs_[0], runs_[1], true};
-        const auto ratio = comparison.contrast({LatencyFigureKind::kMean, {}}, kPrecisionConfidence).ratio;
-        return ratio ? std::optional{(ratio->high - ratio->low) / 2} : std::nullopt;
+        return comparison.contrast({LatencyFigureKind::kMean, {}}, confidence_).ratio;
     }
 
 private:
     std::array<std::vector<ComparedRun>, 2> runs_;
+    long double confidence_;
 };
 
 Result<Measured> measure(const ComparedCommands& options, const std::array<ComparedSide, 2>& sides,
                          std::span<const EventSpec> events, const std::string& comparison, const std::string& folder,
-                         RandomStream& random) {
+                         long double confidence, RandomStream& random) {
     // Standard output is for the verdict: the programs' output is dropped.
     const RedirectedOutput dropped{FileDescriptor{::open("/dev/null", O_WRONLY | O_CLOEXEC)}.get()};
     ProgressLine progress{"compare"};
     const ProgressReport report = progress.report();
     Measured measured;
-    ElapsedTimes elapsed;
+    ElapsedTimes elapsed{confidence};
     const unsigned turn_count =
         options.warmup_count +
         options.run_count.value_or(options.precision_percent ? kPreciseRunsASideMax : kRunsASide);
@@ -199,6 +210,7 @@ Result<Measured> measure(const ComparedCommands& options, const std::array<Compa
             one.run.labels["comparison"] = comparison;
             one.run.labels["side"] = side.name;
             one.run.labels["run"] = "counted";
+            one.run.labels["turn"] = std::to_string(turn - options.warmup_count + 1);
             one.run.labels["warmup"] = std::to_string(options.warmup_count) + " runs";
             for (std::size_t i = 0; i < kRunTimes.size(); ++i) {
                 one.run.series.push_back(series_of(kRunTimes[i], "ns", run.times_ns[i]));
@@ -211,6 +223,7 @@ Result<Measured> measure(const ComparedCommands& options, const std::array<Compa
             }
         }
     }
+    measured.interval = elapsed.interval();
     measured.half_width = elapsed.half_width();
     return measured;
 }
@@ -223,11 +236,15 @@ Result<Done> store_runs(const std::vector<MeasuredRun>& measured, const std::str
     return Done{};
 }
 
+bool is_of_profile(const FailCondition& condition) {
+    return condition.figure == "self" || condition.figure == "children";
+}
+
 // Conditions of --fail-if, separated by commas: those about profiles, or the others.
 std::string conditions_of(std::span<const FailCondition> conditions, bool of_profile) {
     std::string text;
     for (const FailCondition& condition : conditions) {
-        if ((condition.figure == "self" || condition.figure == "children") == of_profile) {
+        if (is_of_profile(condition) == of_profile) {
             text += (text.empty() ? "" : ",") + condition.text;
         }
     }
@@ -249,6 +266,34 @@ Result<std::vector<FailCondition>> check_options(const ComparedCommands& options
     return conditions;
 }
 
+// The event that is tested alone: elapsed, if --precision or no condition is about it, or the first that one names.
+std::string primary_of(std::span<const FailCondition> conditions, bool has_precision) {
+    const auto named = std::ranges::find_if(conditions, [](const FailCondition& one) { return !one.name.empty(); });
+    return has_precision || named == conditions.end() ? kPrimary : named->name;
+}
+
+// Of the interval of elapsed, which --precision is about: it shares the level with what --fail-if names.
+Result<long double> confidence_of(const ComparedCommands& options, std::span<const FailCondition> conditions,
+                                  std::span<const EventSpec> events) {
+    const auto given = options.query.values.find("confidence");
+    const long double confidence =
+        given == options.query.values.end()
+            ? DiffOptions{}.confidence
+            : PERFLEET_TRY(parse_fraction_option("confidence", std::get<std::string>(given->second)));
+    std::set<std::pair<std::string, std::string>> primary{{"mean", kPrimary}};
+    for (const FailCondition& condition : conditions) {
+        std::vector<std::string> names{condition.name};
+        if (condition.name.empty()) {
+            names.assign(kRunTimes.begin(), kRunTimes.end());
+            std::ranges::transform(events, std::back_inserter(names), &EventSpec::name);
+        }
+        for (const std::string& name : names) {
+            primary.emplace(condition.figure, name);
+        }
+    }
+    return 1 - (1 - confidence) / static_cast<long double>(primary.size());
+}
+
 Result<int> run_compare(ComparedCommands& options) {
     const auto conditions = PERFLEET_TRY(check_options(options));
     const auto sides = PERFLEET_TRY(sides_of(options.words));
@@ -259,16 +304,22 @@ Result<int> run_compare(ComparedCommands& options) {
     }
     const std::string comparison = std::to_string(static_cast<std::uint64_t>(utc_now().value));
     RandomStream random{std::random_device{}()};
-    const auto measured = PERFLEET_TRY(measure(options, sides, counted.events, comparison, folder, random));
+    std::vector<FailCondition> of_times = conditions;
+    std::erase_if(of_times, is_of_profile);
+    const long double confidence = PERFLEET_TRY(confidence_of(options, of_times, counted.events));
+    const auto measured = PERFLEET_TRY(measure(options, sides, counted.events, comparison, folder, confidence, random));
     if (measured.signal != 0) {
         return kEndBySignal + measured.signal;
     }
     PERFLEET_TRY(store_runs(measured.runs, folder));
     if (options.precision_percent) {
-        print_note(fmt::format("{} runs of each side: the change of elapsed is known to {}", measured.runs.size() / 2,
-                               measured.half_width
-                                   ? fmt::format("+-{:.2f} %", static_cast<double>(*measured.half_width * 100))
-                                   : "no precision"));
+        print_note(fmt::format(
+            "{} runs of each side: the change of elapsed is known to {}", measured.runs.size() / 2,
+            measured.half_width
+                ? fmt::format("+-{:.2f} % [{:+.2f} %, {:+.2f} %]", static_cast<double>(*measured.half_width * 100),
+                              static_cast<double>((measured.interval->low - 1) * 100),
+                              static_cast<double>((measured.interval->high - 1) * 100))
+                : "no precision"));
     }
     const auto selector = [&](const char* side, const char* run) {
         return "{comparison=\"" + comparison + "\",side=\"" + side + "\",run=\"" + run + "\"}";
@@ -286,6 +337,7 @@ Result<int> run_compare(ComparedCommands& options) {
             query.values.erase("percentiles");
         } else {
             query.values.try_emplace("percentiles", "none");
+            query.values["primary"] = primary_of(of_times, options.precision_percent.has_value());
         }
         for (const auto& [option, side] : {std::pair{"before", "A"}, std::pair{"after", "B"}}) {
             query.values[option] = selector(side, run);
