@@ -159,7 +159,8 @@ private:
         std::vector<std::vector<std::string>> lines{
             {"mean of", "before", "after", "change", "low", "high", "p", "detects", "shown"}};
         for (const std::size_t row : means) {
-            lines.push_back({series_name(row) + (rows_.text(row, "primary") == "yes" ? " *" : "") +
+            lines.push_back({series_name(row) +
+                                 (rows_.has("primary") && rows_.text(row, "primary") == "yes" ? " *" : "") +
                                  (are_alike ? "" : " (" + side(row, "before") + ", " + side(row, "after") + ")"),
                              scaled(row, "before"), scaled(row, "after"), with_sign(rows_.cell(row, "change")),
                              with_sign(rows_.cell(row, "change_low")), with_sign(rows_.cell(row, "change_high")),
@@ -343,9 +344,10 @@ std::string format_comparison(const Answer& answer, const Screen& screen) {
     const bool has_verdicts = std::any_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) {
         return rows.real(static_cast<std::size_t>(&row - answer.rows.data()), "p").has_value();
     });
-    const bool has_primary = std::any_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) {
-        return !rows.text(static_cast<std::size_t>(&row - answer.rows.data()), "primary").empty();
-    });
+    const bool has_primary =
+        rows.has("primary") && std::any_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) {
+            return !rows.text(static_cast<std::size_t>(&row - answer.rows.data()), "primary").empty();
+        });
     const std::string legend =
         !has_verdicts ? ""
         : rows.has("symbol")
