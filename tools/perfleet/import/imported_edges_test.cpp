@@ -43,7 +43,7 @@ TEST(ImportedEdges, NoIntervalIsLookedForOfTheLeastAndTheGreatestValue) {
         EXPECT_EQ(printed(answer, "after")[5], "5.00");
     }
     const Answer judged = compare(*store, {{"fail-if", "p100 > 1%, p0 > 1%"}});
-    EXPECT_TRUE(warns_of(judged, "exceeded: a p100: +25.0 %; it has no interval, so the measured values decide"));
+    EXPECT_TRUE(warns_of(judged, "exceeded: a p100: +25.00 %; it has no interval, so the measured values decide"));
     EXPECT_EQ(printed(judged, "outcome").size(), 9U);
 }
 

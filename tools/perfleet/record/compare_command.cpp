@@ -317,7 +317,7 @@ Result<int> run_compare(ComparedCommands& options) {
             "{} runs of each side: the change of elapsed is known to {}", measured.runs.size() / 2,
             measured.half_width
                 ? fmt::format("+-{:.2f} % [{:+.2f} %, {:+.2f} %]", static_cast<double>(*measured.half_width * 100),
-                              static_cast<double>((measured.interval->low - 1) * 100),
+                              static_cast<double>((std::max(measured.interval->low, 0.0L) - 1) * 100),
                               static_cast<double>((measured.interval->high - 1) * 100))
                 : "no precision"));
     }
