@@ -78,12 +78,10 @@ std::vector<OptionRow> http_rows(HttpOptions& options) {
          is_not_empty, shows_default},
         {"--http-import", options.takes_profiles,
          "Store profiles that are posted (/api/v1/import) or pushed by agents (OTLP, Pyroscope's), for any target: "
-         "from "
-         "clients whose token has the role push, or, without --http-tokens, from all that reach it"},
+         "from clients whose token has the role push, or, without --http-tokens, from all that reach it"},
         {"--http-tokens FILE", options.tokens,
          "Clients of HTTP: a line `sha256:HASH ROLE[,ROLE] NAME` for each bearer token (perfleet keygen "
-         "--token), "
-         "with the roles read and push. Read again when it changes",
+         "--token), with the roles read and push. Read again when it changes",
          is_not_empty, needs(kOption)},
         {"--http-certificate FILE", options.certificate,
          "Serve TLS with this chain of certificates (PEM). Read again when it changes", is_not_empty,

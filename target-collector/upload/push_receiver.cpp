@@ -60,6 +60,11 @@ Result<PushOutcome> PushReceiver::take(PushedBody body) {
               std::to_string(outcome->rejected_count) + " profiles of " + who +
                   " are rejected: " + outcome->rejected_why});
     }
+    if (outcome->labels_dropped > 0) {
+        log_({LogLevel::kNotice, "push",
+              std::to_string(outcome->labels_dropped) + " samples of " + who +
+                  " are stored without their labels, which have more than 65,535 bytes"});
+    }
     return outcome;
 }
 

@@ -87,7 +87,7 @@ public:
         std::ranges::stable_sort(order, {}, [this](std::size_t i) { return profile_.samples[i].time_ns; });
         for (const std::size_t i : order) {
             const PushedSample& sample = profile_.samples[i];
-            const std::string labels = cut_labels(sample);
+            const std::string labels = labels_of(sample);
             const Stack* stack = known_stack(sample);
             if (!has_part_ || bucket_ != bucket_at(i) || !fits(sample, labels, stack != nullptr)) {
                 PERFLEET_TRY(end_part());
@@ -263,9 +263,13 @@ private:
 
     // -- rows ---------------------------------------------------------------------------------------------------------
 
-    static std::string cut_labels(const PushedSample& sample) {
+    std::string labels_of(const PushedSample& sample) {
         std::string labels = encode_labels(sample.labels);
-        return labels.size() > limits::kRawBytesMax ? std::string{} : labels;
+        if (labels.size() > limits::kRawBytesMax) {
+            ++written_.labels_dropped;
+            labels.clear();
+        }
+        return labels;
     }
 
     void append(const PushedSample& sample, const Stack& stack, const std::string& labels) {

@@ -34,7 +34,8 @@ struct PushHash {
 struct WrittenProfile {
     std::vector<PushHash> parts;  // that were written
     std::uint64_t parts_there = 0;
-    std::uint64_t rows = 0;  // of samples that were written
+    std::uint64_t rows = 0;            // of samples that were written
+    std::uint64_t labels_dropped = 0;  // samples whose labels are longer than limits::kRawBytesMax
 };
 
 // Appends the parts of which `is_stored` isn't true. The session's events are the profile's types. Errors: those of

@@ -205,6 +205,7 @@ Result<PushOutcome> PushedSessions::store(const std::string& client, PushHash re
         }
         outcome.rows += written->rows;
         outcome.parts_there += written->parts_there;
+        outcome.labels_dropped += written->labels_dropped;
     }
     return outcome;
 }

@@ -30,6 +30,7 @@ struct PushOutcome {
     std::uint64_t profiles = 0;
     std::uint64_t rows = 0;         // that were stored now
     std::uint64_t parts_there = 0;  // that were stored before
+    std::uint64_t labels_dropped = 0;
     std::uint64_t rejected_count = 0;
     std::string rejected_why;
 };

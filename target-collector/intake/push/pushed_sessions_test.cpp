@@ -7,7 +7,7 @@
 #include <deque>
 #include <numeric>
 
-#include "schemas/vocabulary/call_chain_limits.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/intake/session/testing/passed_sessions.h"
 
 namespace perfleet::pushed_sessions_test {
@@ -118,6 +118,19 @@ TEST_F(PushedSessionsTest, APartIsABatchWhateverItHolds) {
         EXPECT_EQ(passed_.batches[i].seq.value, i + 1) << "one session";
     }
     EXPECT_EQ(passed_.record.collector_version, kPushCollector);
+}
+
+TEST_F(PushedSessionsTest, SaysWhichLabelsAreTooLong) {
+    Made made{1};
+    const std::string text(limits::kRawBytesMax, 'y');
+    for (const std::size_t size : {std::size_t{5}, text.size()}) {
+        made.add(0, 1);
+        made.profile_.samples.back().labels = {{"key", std::string_view{text}.substr(0, size), {}, 0}};
+    }
+    const auto outcome = store(made);
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(outcome->rows, 4U);
+    EXPECT_EQ(outcome->labels_dropped, 1U);
 }
 
 TEST_F(PushedSessionsTest, WhatComesAgainIsThereAlready) {
