@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/perf/perf_event.h"
 #include "schemas/text/parse.h"
 #include "schemas/vocabulary/row_clock.h"
 
@@ -80,8 +81,6 @@ std::optional<std::string> id_prefix(const std::string& text) {
     return prefix;
 }
 
-constexpr std::uint32_t kTypeSoftware = 1;  // perf_event_attr.type, also of a program's own probes
-
 bool has_label(const SessionRecord& record, std::string_view key) {
     return std::ranges::any_of(record.labels, [&](const auto& label) { return label.first == key; });
 }
@@ -97,7 +96,7 @@ bool serves(const SessionRecord& record, SessionUse use) {
             case SessionUse::kDurations:  // not a run of `compare`, which says nothing alone, nor the kernel's
                                           // tracepoints
                 return event.kind == Kind::kLatency ||
-                       (is_tracepoint && event.perf_type <= kTypeSoftware && !has_label(record, "comparison"));
+                       (is_tracepoint && event.perf_type <= perf::kTypeSoftware && !has_label(record, "comparison"));
             case SessionUse::kTracepoints: return is_tracepoint && has_own_times;
             case SessionUse::kAny:
             case SessionUse::kLikeTheLast: break;
