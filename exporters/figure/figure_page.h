@@ -1,4 +1,4 @@
-// Figures as HTML pages without network access, built from the modules of the flame graph's page. The page's data:
+// Figures as HTML pages without network access (views of page/). The page's data:
 //
 //   {"format":1, "kind":"histogram"|"heat map"|"schedule", "title":…, "subtitle":…, "unit":…, "decimals":n,
 //    "figures":[[name, text]], "ledgers":[{"name":…,"text":…,"is_whole":bool}], "warnings":[…],

@@ -1,5 +1,5 @@
 // The data of a page: JSON, compressed (zlib's format) and in Base64, a tenth to a fifth of its size. Base64 also
-// prevents its text from ending the HTML element. base_page.js decodes it.
+// prevents its text from ending the HTML element. page/src/page.ts decodes it.
 #pragma once
 
 #include <string>

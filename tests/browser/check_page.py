@@ -29,7 +29,7 @@ __attribute__((always_inline)) inline void spin(unsigned count) { for (unsigned 
 __attribute__((noinline)) void first_half(unsigned count) { spin(count); sink = sink + 1; }
 __attribute__((noinline)) void second_half(unsigned count) { spin(count); sink = sink + 2; }
 __attribute__((noinline)) void recursive(int depth, unsigned share) {
-    if (depth > 0) { recursive(depth - 1, share); sink = sink + 3; return; }
+    if (depth > 0) { recursive(depth - 1, share); spin(1000); return; }
     first_half(20000 * share);
     second_half(20000);
 }
@@ -79,7 +79,7 @@ class Pages:
 
     def page(self, name, *arguments):
         path = os.path.join(self.folder, name)
-        self.run("flamegraph", "-o", path, *arguments)
+        self.run("flamegraph", "--measure", "samples", "-o", path, *arguments)
         return path
 
     # Of sessions in a folder of their own; the page and what the command prints.
@@ -91,7 +91,7 @@ class Pages:
 
     # self and children of each function, by what all were told apart by.
     def functions(self, *arguments):
-        answer = json.loads(self.run("top", "--by", "symbol", "--format", "json", *arguments))
+        answer = json.loads(self.run("top", "--by", "symbol", "--measure", "samples", "--format", "json", *arguments))
         column = {one["name"]: i for i, one in enumerate(answer["columns"])}
         return {row[column["symbol"]]: (row[column["self"]], row[column["children"]]) for row in answer["rows"]}
 
@@ -104,12 +104,12 @@ def wait_for(browser, script, what):
 
 
 def type_search(browser, text):
-    browser.run("const s = document.getElementById('search'); s.value = arguments[0]; s.dispatchEvent(new Event('input'));", text)
-    return browser.run("return document.getElementById('search-result').textContent")
+    browser.run("const s = document.querySelector('.search'); s.value = arguments[0]; s.dispatchEvent(new Event('input'));", text)
+    return browser.run("return document.querySelector('.search-result').textContent")
 
 
 def live(browser):
-    return browser.run("return document.getElementById('live').textContent")
+    return browser.run("return document.querySelector('.live').textContent")
 
 
 def text_of(browser, selector):
@@ -120,14 +120,14 @@ def shows_what_top_counts(browser, pages):
     browser.open(pages.page("one.html", "--session", "last"))
     functions = pages.functions("--session", "last")
     total = sum(own for own, _ in functions.values())
-    check(f"{total:,} samples" in text_of(browser, "#subtitle"), "the page's samples aren't those of top")
-    rows = browser.run("return [...document.querySelectorAll('#table tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
+    check(f"{total:,} samples" in text_of(browser, ".subtitle"), "the page's samples aren't those of top")
+    rows = browser.run("return [...document.querySelectorAll('tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
     check(len(rows) >= 4, "the table has too few rows")
     for own, children, name, _ in rows:
         if name in functions:
             expected = [f"{100 * value / total:.2f}" for value in functions[name]]
             check([own, children] == expected, f"{name}: {own} {children}, not {expected}")
-    check(NAME in browser.run("return document.getElementById('legend').textContent"), "the image isn't in the legend")
+    check(NAME in browser.run("return document.querySelector('.legend').textContent"), "the image isn't in the legend")
     check(browser.run("return document.querySelectorAll('b, i').length") == 0, "a name became an element")
 
 
@@ -153,38 +153,38 @@ def searches(browser, pages):
 
 def walks_by_keyboard(browser, pages):
     browser.open(pages.page("keys.html", "--session", "last"))
-    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.run("document.querySelector('.main-graph canvas').focus()")
     for depth in range(1, DEPTH_MAX):
         browser.keys(UP)
         if live(browser).startswith("recursive"):
             break
     check(f"depth {depth}" in live(browser) and live(browser).startswith("recursive"), f"{depth} keys up from the root are {live(browser)}")
     browser.keys("i")
-    check(browser.run("return document.getElementById('view-icicle').getAttribute('aria-checked')") == "true", "i shows icicles")
+    check(browser.run("return document.querySelector('.view-icicle').getAttribute('aria-checked')") == "true", "i shows icicles")
     browser.keys("s")
-    check(browser.run("return !document.getElementById('callers-graph').hidden"), "s shows callers and callees")
+    check(browser.run("return !document.querySelector('.callers-graph').hidden"), "s shows callers and callees")
     browser.keys("f", "/")
-    check(browser.run("return document.activeElement.id") == "search", "/ goes to the search")
+    check(browser.run("return document.activeElement.className") == "search", "/ goes to the search")
     browser.keys(*"first_", ENTER)
     check(live(browser).startswith("first_half"), f"Enter goes to the match, not to {live(browser)}")
     browser.keys(ESCAPE, "?")
-    check(browser.run("return document.getElementById('help').open"), "? shows the keys")
+    check(browser.run("return document.querySelector('dialog').open"), "? shows the keys")
 
 
 def zooms_by_pointer(browser, pages, kind):
     browser.open(pages.page(f"{kind}.html", "--session", "last"))
-    x, y = browser.run("const box = document.querySelector('#graph').getBoundingClientRect(); return [box.x + box.width / 3, box.bottom - 50]")
+    x, y = browser.run("const box = document.querySelector('.main-graph').getBoundingClientRect(); return [box.x + box.width / 3, box.bottom - 50]")
     browser.click(x, y, kind=kind)
-    name = text_of(browser, "#frame h2")
+    name = text_of(browser, ".frame h2")
     check(name != "all", "a click selects no frame")
-    browser.run("document.querySelector('#reset').click()")
+    browser.run("document.querySelector('.reset').click()")
 
 
 def selects_time(browser, pages):
     browser.open(pages.page("time.html", "--session", "last"))
-    box = browser.run("const box = document.getElementById('strip').getBoundingClientRect(); return [box.x, box.y, box.width, box.height]")
+    box = browser.run("const box = document.querySelector('.strip').getBoundingClientRect(); return [box.x, box.y, box.width, box.height]")
     browser.pointer((box[0] + box[2] / 4, box[1] + 10), "down", (box[0] + box[2] / 2, box[1] + 10), "up")
-    text = text_of(browser, "#strip-text")
+    text = text_of(browser, ".strip-text")
     samples = int(text.split(" samples")[0].split(", ")[-1].replace(",", ""))
     data = browser.run("return window.page.data")
     start, width, count = int(data["slices"]["start_ns"]), int(data["slices"]["width_ns"]), data["slices"]["count"]
@@ -196,7 +196,7 @@ def selects_time(browser, pages):
     functions = pages.functions("--session", "last", "--from", stamp(start + first * width), "--until", stamp(start + last * width))
     check(samples == sum(own for own, _ in functions.values()), f"{text}: top has {sum(own for own, _ in functions.values())}")
     browser.click(box[0] + 5, box[1] + 10)
-    check("drag to select" in text_of(browser, "#strip-text"), "a click selects all time")
+    check("drag to select" in text_of(browser, ".strip-text"), "a click selects all time")
 
 
 def compares(browser, pages):
@@ -204,7 +204,7 @@ def compares(browser, pages):
     changes = browser.run("return window.page.data.before.verdicts.change")
     check(changes and not any(changes), "a session differs from itself")
     browser.open(pages.page("changed.html", "--all", "--select", '{share="4"}', "--before", '{share="1"}'))
-    rows = browser.run("return [...document.querySelectorAll('#table tbody tr')].map((row) => [row.children[3].textContent, row.children[2].className])")
+    rows = browser.run("return [...document.querySelectorAll('tbody tr')].map((row) => [row.children[3].textContent, row.children[2].className])")
     styles = {name.split("(")[0]: style for name, style in rows}
     check("more" in styles["first_half"] and "less" in styles["second_half"], f"first_half takes more than before: {styles}")
     check("noise" in styles["__libc_start_call_main"], "all is below it, as before")
@@ -215,45 +215,46 @@ def details_are_those_of_the_list(browser, pages):
     functions = pages.functions("--session", "last")
     total = sum(own for own, _ in functions.values())
     shares = [f"{100 * value / total:.2f} %" for value in functions["recursive"]]
-    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.run("document.querySelector('.main-graph canvas').focus()")
     type_search(browser, "recursive")
-    browser.run("document.getElementById('search-next').click()")
-    terms = browser.run("return Object.fromEntries([...document.querySelectorAll('#frame dt')].map((one) => [one.textContent, one.nextSibling.textContent]))")
+    browser.run("document.querySelector('.search-next').click()")
+    terms = browser.run("return Object.fromEntries([...document.querySelectorAll('.frame dt')].map((one) => [one.textContent, one.nextSibling.textContent]))")
     check(shares[0] in terms["self"] and shares[1] in terms["total"] and "its self" in terms, f"{terms}: not {shares}")
     # Zoom lists what is within; another view keeps what is selected.
-    everything = browser.run("return document.querySelectorAll('#table tbody tr').length")
-    type_search(browser, "first_half")
-    browser.run("document.getElementById('search-next').click()")
     type_search(browser, "")
-    browser.run("document.querySelector('#graph canvas').focus()")
+    everything = browser.run("return document.querySelectorAll('tbody tr').length")
+    type_search(browser, "first_half")
+    browser.run("document.querySelector('.search-next').click()")
+    type_search(browser, "")
+    browser.run("document.querySelector('.main-graph canvas').focus()")
     browser.keys(ENTER)
-    check("within first_half" in text_of(browser, "#table-count"), text_of(browser, "#table-count"))
-    check(browser.run("return document.querySelectorAll('#table tbody tr').length") < everything, "zoom lists as many functions")
+    check("within first_half" in text_of(browser, ".table-count"), text_of(browser, ".table-count"))
+    check(browser.run("return document.querySelectorAll('tbody tr').length") < everything, "zoom lists as many functions")
     for key in ("v", "s", "i", "f"):
         browser.keys(key)
-        check(text_of(browser, "#frame h2").startswith("first_half"), f"{key}: {text_of(browser, '#frame h2')} is selected")
+        check(text_of(browser, ".frame h2").startswith("first_half"), f"{key}: {text_of(browser, '.frame h2')} is selected")
 
 
 def inverts(browser, pages):
     browser.open(pages.page("inverted.html", "--session", "last"))
     functions = pages.functions("--session", "last")
-    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.run("document.querySelector('.main-graph canvas').focus()")
     browser.keys("v")
-    check(browser.run("return document.getElementById('view-inverted').getAttribute('aria-checked')") == "true", "v inverts")
-    browser.run("const o = document.getElementById('order'); o.value = 'size'; o.dispatchEvent(new Event('change'));")
-    browser.run("document.querySelector('#graph canvas').focus()")
+    check(browser.run("return document.querySelector('.view-inverted').getAttribute('aria-checked')") == "true", "v inverts")
+    browser.run("const o = document.querySelector('.order'); o.value = 'size'; o.dispatchEvent(new Event('change'));")
+    browser.run("document.querySelector('.main-graph canvas').focus()")
     browser.keys(UP)
     name, self = live(browser).split(",")[0], max(own for own, _ in functions.values())
     check(functions[name][0] == self, f"{name} stands at the bottom, and has {functions[name]} samples; {self} is the most")
     check(f"{self:,} samples" in live(browser), f"{live(browser)}: not {self} samples")
-    check("[" in text_of(browser, "#frame dd"), f"{text_of(browser, '#frame')} has no interval")
+    check("[" in text_of(browser, ".frame dd"), f"{text_of(browser, '.frame')} has no interval")
     browser.open(pages.page("inverted_changed.html", "--all", "--select", '{share="4"}', "--before", '{share="1"}'))
-    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.run("document.querySelector('.main-graph canvas').focus()")
     browser.keys("v")
     found = type_search(browser, "second_half")
     for _ in range(MATCHES_MAX):  # functions of the kernel that interrupted it have it as a caller
-        browser.run("document.getElementById('search-next').click()")
-        details = text_of(browser, "#frame")
+        browser.run("document.querySelector('.search-next').click()")
+        details = text_of(browser, ".frame")
         if "diff, self of second_half" in details:
             break
     check("points" in details and "diff, self of second_half" in details, f"{found}: {details}")
@@ -262,51 +263,75 @@ def inverts(browser, pages):
 def links_lead_to_a_view(browser, pages):
     path = pages.page("linked.html", "--session", "last")
     browser.open(path)
-    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.run("document.querySelector('.main-graph canvas').focus()")
     type_search(browser, "first")
     browser.keys("i", DOWN, DOWN, ENTER)
     wait_for(browser, "return location.hash.includes('view=icicle') && location.hash.includes('zoom=')", "the address has no view")
     link = browser.run("return location.href")
-    shown = browser.run("return document.getElementById('frame').innerText")
+    shown = browser.run("return document.querySelector('.frame').innerText")
     browser.open(path)
-    check(browser.run("return document.getElementById('view-flame').getAttribute('aria-checked')") == "true", "a page begins as a flame graph")
+    check(browser.run("return document.querySelector('.view-flame').getAttribute('aria-checked')") == "true", "a page begins as a flame graph")
     browser.run("location.hash = arguments[0]", link.split("#")[1])
-    wait_for(browser, "return document.getElementById('view-icicle').getAttribute('aria-checked') === 'true'", "the link isn't followed")
-    check(browser.run("return document.getElementById('search').value") == "first", "the search isn't in the link")
-    check(browser.run("return document.getElementById('frame').innerText") == shown, "another frame is shown")
+    wait_for(browser, "return document.querySelector('.view-icicle').getAttribute('aria-checked') === 'true'", "the link isn't followed")
+    check(browser.run("return document.querySelector('.search').value") == "first", "the search isn't in the link")
+    check(browser.run("return document.querySelector('.frame').innerText") == shown, "another frame is shown")
     browser.run("location.hash = '#view=sandwich&function=recursive'")
-    wait_for(browser, "return !document.getElementById('callers-graph').hidden", "no callers and callees")
-    check(browser.run("return document.getElementById('sandwich-function').value") == "recursive", "of another function")
+    wait_for(browser, "return !document.querySelector('.callers-graph').hidden", "no callers and callees")
+    check(browser.run("return document.querySelector('.sandwich-function').value") == "recursive", "of another function")
     browser.run("location.hash = '#view=nonsense&zoom=99999999&from=9&to=2&colour=change'")
-    wait_for(browser, "return document.getElementById('view-flame').getAttribute('aria-checked') === 'true'", "nonsense isn't the beginning")
+    wait_for(browser, "return document.querySelector('.view-flame').getAttribute('aria-checked') === 'true'", "nonsense isn't the beginning")
+
+
+# As an application shows them: the second one's class is that of the page's own view.
+def views_stand_beside_each_other(browser, pages):
+    browser.open(pages.page("two.html", "--session", "last"))
+    browser.run("""const root = document.body.appendChild(document.createElement('div'));
+        window.said = {};
+        window.second = new window.page.constructor(root, window.page.data, { state: { view: 'icicle', search: 'first' }, onState: (state) => window.said = state });""")
+    shown = "return [window.page, window.second].map((view) => view.state().view ?? 'flame')"
+    check(browser.run(shown) == ["flame", "icicle"], "the second view doesn't begin with its state")
+    check(browser.run("return document.querySelectorAll('[id]').length") == 3, "ids beside those of the data and of lists")
+    browser.run("window.second.part('main-graph').querySelector('canvas').focus()")
+    browser.keys("v")
+    check(browser.run(shown) == ["flame", "inverted"], f"a key is for the view that is used: {browser.run(shown)}")
+    check(browser.run("return window.said") == {"view": "inverted", "search": "first"}, f"it reports {browser.run('return window.said')}")
+    browser.run("window.second.destroy()")
+    browser.keys("i", "d")
+    check(browser.run(shown) == ["icicle", "inverted"], "a view that was removed has keys")
+    check(browser.run("return document.querySelectorAll('.view').length") == 1, "a view that was removed is there")
 
 
 # Rows of the table beside a figure, as texts.
 def table(browser):
-    return browser.run("return [...document.querySelectorAll('#table tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
+    return browser.run("return [...document.querySelectorAll('tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
 
 
 def draws_histograms(browser, pages):
-    path, answer = pages.figure("histogram.html", "latency", "--session", "last~1", "--histogram", "linear", "--format", "json")
+    path, answer = pages.figure("histogram.html", "latency", "--session", "last", "--histogram", "linear", "--format", "json")
     browser.open(path)
     counts = [row[2] for row in json.loads(answer)["rows"]]
     check([int(row[2].replace(",", "")) for row in table(browser)] == counts, f"the table has {table(browser)}, not {counts}")
     check(text_of(browser, "h1") == "<b>&latency", "the title is the column's name")
-    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.run("document.querySelector('.main-graph canvas').focus()")
     browser.keys(RIGHT, RIGHT)
     check(f"; {counts[1]:,} values, " in live(browser), f"the second bar is {live(browser)}")
-    browser.run("document.getElementById('view-shares').click()")
+    browser.run("document.querySelector('.view-cumulative').click()")
     check(browser.run("return window.figure.chart.isCumulative") is True, "the button shows shares")
+    wait_for(browser, "return location.hash === '#view=cumulative&item=1'", "the address isn't that of the second bar's shares")
+    browser.open(path)
+    check(live(browser) == "", "a bar is selected")
+    browser.run("location.hash = '#view=cumulative&item=1'")
+    wait_for(browser, "return window.figure.chart.isCumulative && window.figure.chart.selected === 1", "the link isn't followed")
 
 
 def draws_heat_maps(browser, pages):
-    path, answer = pages.figure("heat.html", "latency", "--session", "last~1", "--heat-map", "--format", "json")
+    path, answer = pages.figure("heat.html", "latency", "--session", "last", "--heat-map", "--format", "json")
     browser.open(path)
     rows = json.loads(answer)["rows"]
     check(browser.run("return window.figure.chart.counts.reduce((a, b) => a + b)") == sum(row[5] for row in rows) == 1000,
           "cells hold each value once")
     check(table(browser)[0][2] == "1028.5", f"the greatest value stands first, not {table(browser)[0]}")
-    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.run("document.querySelector('.main-graph canvas').focus()")
     browser.keys(RIGHT, RIGHT)
     check(" in this time, " in live(browser), f"the second cell is {live(browser)}")
 
@@ -321,34 +346,34 @@ def draws_schedules(browser, pages):
         thread.forEach((number, i) => sums[number] += length[i]);
         return sums.every((sum, i) => sum === data.schedule.threads.running_ns[i])"""), "runs add up to the table")
     check(browser.run("return window.figure.chart.drawn > 0"), "runs are drawn")
-    browser.run("document.querySelector('#graph canvas').focus()")
+    browser.run("document.querySelector('.main-graph canvas').focus()")
     browser.keys(RIGHT)
     first = live(browser)
     check("CPU 0, at " in first, f"the first run is {first}")
     browser.keys(RIGHT, ENTER)
     check(live(browser) != first and not browser.run("return window.figure.chart.isWhole()"), "Enter zooms to the next run")
     chosen, begin = live(browser), browser.run("return window.figure.chart.from")
-    x, y, width = browser.run("const box = document.querySelector('#graph canvas').getBoundingClientRect(); return [box.x, box.y, box.width]")
+    x, y, width = browser.run("const box = document.querySelector('.main-graph canvas').getBoundingClientRect(); return [box.x, box.y, box.width]")
     browser.pointer((x + 0.9 * width, y + 40), "down", (x + 0.6 * width, y + 40), "up")
     check(browser.run("return window.figure.chart.from") > begin, "a drag to the left shows what comes later")
     check(live(browser) == chosen, f"a drag selects {live(browser)}")
     browser.keys("0")
     check(browser.run("return window.figure.chart.isWhole()"), "0 shows all")
-    browser.run("document.getElementById('view-threads').click()")
+    browser.run("document.querySelector('.view-threads').click()")
     check(len(browser.run("return window.figure.chart.lanes()")) == browser.run("return window.figure.chart.threads.name.length"),
           "a lane a thread")
-    browser.run("const s = document.getElementById('search'); s.value = '<B>&'; s.dispatchEvent(new Event('input'))")
-    check(text_of(browser, "#search-result").startswith("1 thread"), text_of(browser, "#search-result"))
-    check(browser.run("return document.querySelectorAll(':not(#tip) > b, i').length") == 0, "a name became an element")
+    browser.run("const s = document.querySelector('.search'); s.value = '<B>&'; s.dispatchEvent(new Event('input'))")
+    check(text_of(browser, ".search-result").startswith("1 thread"), text_of(browser, ".search-result"))
+    check(browser.run("return document.querySelectorAll(':not(.tip) > b, i').length") == 0, "a name became an element")
     check(browser.run("return performance.getEntriesByType('resource').length") == 0, "the page loaded something")
 
 
 def of_nothing_is_empty(browser, pages):
     browser.open(pages.page("nobody.html", "--session", "last", "--comm", "nobody"))
-    check("nothing to show" in text_of(browser, "#warnings"), "the page doesn't say that it is empty")
+    check("nothing to show" in text_of(browser, ".warnings"), "the page doesn't say that it is empty")
     path, _ = pages.figure("never.html", "timeline", "--session", "last", "--comm", "nobody")
     browser.open(path)
-    check("the file is empty" in text_of(browser, "#warnings"), "the timeline doesn't say that it is empty")
+    check("the file is empty" in text_of(browser, ".warnings"), "the timeline doesn't say that it is empty")
 
 
 def everything_has_a_name(browser, pages):
@@ -398,7 +423,7 @@ def main():
     try:
         with Browser() as browser:
             pages = Pages(options.bin, folder)
-            for step in (shows_what_top_counts, searches, walks_by_keyboard, selects_time, compares, details_are_those_of_the_list, inverts, links_lead_to_a_view,
+            for step in (shows_what_top_counts, searches, walks_by_keyboard, selects_time, compares, details_are_those_of_the_list, inverts, links_lead_to_a_view, views_stand_beside_each_other,
                          draws_histograms, draws_heat_maps, draws_schedules, of_nothing_is_empty, everything_has_a_name):
                 attempt(step.__name__, lambda step=step: (step(browser, pages), picture(browser, step.__name__)))
                 warnings = browser.console()

@@ -1,0 +1,122 @@
+// A drawing on a canvas that can be pointed at, walked over by keys and, where it says so, zoomed.
+import { onResize } from './dom.js';
+import { ink, kFont } from './theme.js';
+import type { Column } from './table.js';
+
+const kInks = ['text', 'soft', 'line', 'field', 'paper', 'accent'] as const;
+
+export interface ChartHost {
+    onHover(item: number, event: PointerEvent): void;
+    onSelect(item: number): void;
+    onZoom(): void;
+}
+
+// What stands beside a chart: a row an item, if not said otherwise.
+export interface ChartTable {
+    title: string;
+    isDown: boolean;
+    columns: Column[];
+    rows: number[];
+}
+
+export abstract class Chart {
+    readonly canvas: HTMLCanvasElement;
+    readonly layouts: readonly { name: string; title: string }[] = [];
+    layout = 0;
+    selected = -1;
+    protected hovered = -1;
+    protected isDrag = false;  // the pointer went too far for a click
+    protected width = 0;
+    protected height = 0;
+    protected ink!: Record<typeof kInks[number], string>;
+
+    // Items are numbers from 0; -1: none.
+    constructor(protected readonly container: HTMLElement, protected readonly host: ChartHost, signal: AbortSignal) {
+        this.canvas = container.querySelector('canvas')!;
+        onResize(container, () => this.drawNow(), signal);
+        this.canvas.addEventListener('pointermove', (event) => this.hover(this.itemAt(event.offsetX, event.offsetY), event));
+        this.canvas.addEventListener('pointerleave', (event) => this.hover(-1, event));
+        this.canvas.addEventListener('click', (event) => {
+            if (!this.isDrag) {
+                this.select(this.itemAt(event.offsetX, event.offsetY));
+            }
+        });
+        this.canvas.addEventListener('keydown', (event) => this.key(event));
+    }
+
+    protected abstract draw(context: CanvasRenderingContext2D): void;
+    protected abstract itemAt(x: number, y: number): number;
+    protected abstract neighbour(item: number, key: string): number;
+    abstract readonly count: number;  // of items
+    abstract describe(item: number): string[];
+    abstract table(): ChartTable;
+
+    protected heightOf(): number {
+        return this.container.clientHeight;
+    }
+
+    drawNow(): void {
+        const ratio = window.devicePixelRatio || 1;
+        this.width = this.container.clientWidth;
+        this.height = Math.max(this.heightOf(), 60);
+        if (this.width === 0) {
+            return;
+        }
+        this.canvas.width = Math.round(this.width * ratio);
+        this.canvas.height = Math.round(this.height * ratio);
+        this.canvas.style.width = this.width + 'px';
+        this.canvas.style.height = this.height + 'px';
+        const context = this.canvas.getContext('2d')!;
+        context.setTransform(ratio, 0, 0, ratio, 0, 0);
+        context.font = kFont;
+        this.ink = Object.fromEntries(kInks.map((name) => [name, ink(name)])) as typeof this.ink;
+        this.draw(context);
+    }
+
+    protected text(context: CanvasRenderingContext2D, text: string, x: number, y: number, align: CanvasTextAlign = 'left', colour = this.ink.soft): void {
+        context.textAlign = align;
+        context.fillStyle = colour;
+        context.fillText(text, x, y);
+    }
+
+    protected outline(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number): void {
+        context.strokeStyle = this.ink.text;
+        context.lineWidth = 2;
+        context.strokeRect(x, y, Math.max(width, 2), Math.max(height, 2));
+    }
+
+    private hover(item: number, event: PointerEvent): void {
+        if (item !== this.hovered) {
+            this.hovered = item;
+            this.drawNow();
+        }
+        this.host.onHover(item, event);
+    }
+
+    select(item: number): void {
+        this.selected = item;
+        this.drawNow();
+        this.host.onSelect(item);
+    }
+
+    protected key(event: KeyboardEvent): void {
+        if (event.ctrlKey || event.metaKey || event.altKey) {
+            return;
+        }
+        if (event.key.startsWith('Arrow')) {
+            const next = this.selected < 0 ? this.firstItem() : this.neighbour(this.selected, event.key);
+            if (next >= 0) {
+                this.select(next);
+            }
+        } else if (event.key === 'Escape') {
+            this.select(-1);
+        } else {
+            return;
+        }
+        event.preventDefault();
+    }
+
+    protected firstItem(): number {
+        return 0;
+    }
+}

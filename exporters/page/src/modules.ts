@@ -1,0 +1,8 @@
+// What needs no browser, for page_test.mjs.
+export { shadeOfCount, stepOf, ticksOf } from './axis.js';
+export { durationText, formatAmount, inUnit } from './format.js';
+export { frameAt, layOut, visitVisible } from './layout.js';
+export { changed, fragmentOf, numberOf, stateOf } from './link.js';
+export { Profile } from './names.js';
+export { betaQuantile, shareInterval, studentQuantile } from './statistics.js';
+export { calleesOf, callersOf, functionSums, invertedOf, largestFrame, makeTree, outermostFrames, sourcesOf } from './tree.js';
