@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 
+from boxes import SIZES, faults_of_controls, faults_of_frames
 from webdriver import Browser, BrowserMissing
 
 WAIT_S = 60
@@ -127,6 +128,8 @@ def shows_what_top_counts(browser, pages):
         if name in functions:
             expected = [f"{100 * value / total:.2f}" for value in functions[name]]
             check([own, children] == expected, f"{name}: {own} {children}, not {expected}")
+    check(browser.run("return document.querySelector('.colour').value") == "function", "a program of one image has one colour")
+    browser.run("const c = document.querySelector('.colour'); c.value = 'image'; c.dispatchEvent(new Event('change'))")
     check(NAME in browser.run("return document.querySelector('.legend').textContent"), "the image isn't in the legend")
     check(browser.run("return document.querySelectorAll('b, i').length") == 0, "a name became an element")
 
@@ -144,11 +147,79 @@ def searches(browser, pages):
     functions = pages.functions("--session", "last")
     total = sum(own for own, _ in functions.values())
     said = type_search(browser, "recursive")
-    check(said.startswith("1 functions, ") and said.endswith(f" frames, {100 * functions['recursive'][1] / total:.2f} %"),
+    check(said.startswith("1 function, ") and said.endswith(f" frames, {100 * functions['recursive'][1] / total:.2f} %"),
           f"found {said}")
     check(type_search(browser, "/^(first|second)_half/").startswith("2 functions"), "a pattern finds both halves")
     check("no valid pattern" in type_search(browser, "/(/"), "a bad pattern is said")
     check(type_search(browser, "") == "", "an empty search has no result")
+
+
+# Matches narrower than a pixel are marked, and the largest one is the first that Enter goes to.
+def finds_the_smallest_and_goes_to_the_largest(browser, pages):
+    browser.open(pages.page("matches.html", "--session", "last"))
+    functions = pages.functions("--session", "last")
+    name = min(functions, key=lambda one: (functions[one][1], one))
+    check(functions[name][1] <= 3, f"{name} is the smallest, and has {functions[name]} samples")
+    said = type_search(browser, name)
+    check(said.startswith("1 function, "), f"{name}: {said}")
+    browser.run("""window.filled = 0;
+        const { fillRect } = CanvasRenderingContext2D.prototype;
+        CanvasRenderingContext2D.prototype.fillRect = function (x, y, width, height) {
+            window.filled += this.fillStyle === '#c026d3' && width >= 3 && height > 10 ? 1 : 0;
+            fillRect.call(this, x, y, width, height);
+        };
+        const graph = document.querySelector('.main-graph');
+        graph.scrollTop = 0;
+        window.page.draw();""")
+    for _ in range(20):  # it may be in any part of a high graph
+        wait_for(browser, "return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))", "no frame")
+        if browser.run("const graph = document.querySelector('.main-graph'); const seen = window.filled; graph.scrollTop += graph.clientHeight / 2; return seen"):
+            break
+    check(browser.run("return window.filled") > 0, f"{name} isn't marked")
+    type_search(browser, "/./")
+    browser.run("document.querySelector('.search').focus()")
+    browser.keys(ENTER)
+    largest = browser.run("const { tree, total } = window.page.graph; return total.slice(1).reduce((best, one) => Math.max(best, one), 0)")
+    check(f"{largest:,} samples" in live(browser), f"Enter goes to {live(browser)}, not to a frame of {largest}")
+    browser.keys(ENTER)
+    check(f"{largest:,} samples" not in live(browser) or "100.00" in live(browser), "the next Enter stays there")
+
+
+def stands_in_its_boxes(browser, pages, picture):
+    for name, arguments in (("one", ["--session", "last"]), ("two", ["--all", "--select", '{share="4"}', "--before", '{share="1"}'])):
+        path = pages.page(f"boxes_{name}.html", *arguments)
+        for width, height in SIZES:
+            for dark in (False, True):
+                where = f"{name}, {width}, {'dark' if dark else 'light'}"
+                browser.show_as(width, height, dark)
+                browser.open(path)
+                for colour in browser.run("return [...document.querySelector('.colour').options].filter((one) => !one.disabled).map((one) => one.value)"):
+                    browser.run("const c = document.querySelector('.colour'); c.value = arguments[0]; c.dispatchEvent(new Event('change'))", colour)
+                    faults = [*faults_of_frames(browser), *faults_of_controls(browser)]
+                    check(not faults, f"{where}, {colour}: {faults[:3]}")
+                before = browser.run("return document.querySelector('.main-graph').getBoundingClientRect().top")
+                type_search(browser, "half")
+                faults = [*faults_of_frames(browser), *faults_of_controls(browser)]
+                check(not faults, f"{where}, searched: {faults[:3]}")
+                check(browser.run("return document.querySelector('.main-graph').getBoundingClientRect().top") == before, f"{where}: the toolbar jumps")
+                picture(browser, f"boxes_{name}_{width}_{'dark' if dark else 'light'}")
+
+
+# By tapping and pinching: details stand within what is seen.
+def is_used_by_fingers(browser, pages):
+    browser.show_as(390, 844)
+    browser.open(pages.page("fingers.html", "--session", "last"))
+    x, y, right = browser.run("const box = document.querySelector('.main-graph').getBoundingClientRect(); return [box.x, box.bottom - 30, box.right]")
+    browser.touch([((x + right) / 2, y)])
+    top, bottom, text = browser.run("const frame = document.querySelector('.frame'), box = frame.getBoundingClientRect(); return [box.top, box.bottom, frame.innerText]")
+    check(0 <= top < bottom <= 844 and "self" in text, f"details of {text} stand from {top} to {bottom}")
+    browser.run("scrollTo(0, 300)")
+    check(browser.run("return document.querySelector('.frame').getBoundingClientRect().top") >= 0, "details scroll away")
+    browser.run("scrollTo(0, 0)")
+    whole = browser.run("return window.page.graph.to - window.page.graph.from")
+    browser.touch([(x + 150, y), (x + 100, y), (x + 50, y)], [(x + 200, y), (x + 250, y), (x + 300, y)])
+    part = browser.run("return window.page.graph.to - window.page.graph.from")
+    check(part < whole / 3, f"a pinch shows {part} of {whole}")
 
 
 def walks_by_keyboard(browser, pages):
@@ -423,11 +494,14 @@ def main():
     try:
         with Browser() as browser:
             pages = Pages(options.bin, folder)
-            for step in (shows_what_top_counts, searches, walks_by_keyboard, selects_time, compares, details_are_those_of_the_list, inverts, links_lead_to_a_view, views_stand_beside_each_other,
+            for step in (shows_what_top_counts, searches, finds_the_smallest_and_goes_to_the_largest, walks_by_keyboard, selects_time, compares, details_are_those_of_the_list, inverts, links_lead_to_a_view, views_stand_beside_each_other,
                          draws_histograms, draws_heat_maps, draws_schedules, of_nothing_is_empty, everything_has_a_name):
                 attempt(step.__name__, lambda step=step: (step(browser, pages), picture(browser, step.__name__)))
                 warnings = browser.console()
                 attempt(step.__name__ + ", console", lambda lines=warnings: check(not lines, lines))
+            attempt("stands_in_its_boxes", lambda: stands_in_its_boxes(browser, pages, picture))
+            attempt("is_used_by_fingers", lambda: is_used_by_fingers(browser, pages))
+            browser.show_as(1280, 800)
             for kind in ("mouse", "touch"):
                 attempt("zooms by " + kind, lambda kind=kind: zooms_by_pointer(browser, pages, kind))
             attempt("loads_nothing", lambda: loads_nothing(browser, pages))

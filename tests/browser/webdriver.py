@@ -101,6 +101,24 @@ class Browser:
     def click(self, x, y, kind="mouse"):
         self.pointer((x, y), "down", "up", kind=kind)
 
+    def touch(self, *fingers):
+        """Each finger is a list of places (x, y): it comes down at the first, moves along the others at the same time as the others do,
+        and goes up."""
+        actions = []
+        for number, places in enumerate(fingers):
+            moves = [{"type": "pointerMove", "duration": 0, "x": int(x), "y": int(y)} for x, y in places]
+            actions.append({"type": "pointer", "id": f"finger{number}", "parameters": {"pointerType": "touch"},
+                            "actions": [moves[0], {"type": "pointerDown", "button": 0}, *moves[1:], {"type": "pointerUp", "button": 0}]})
+        self._ask("POST", "/actions", {"actions": actions})
+
+    def show_as(self, width, height, dark=False):
+        """The window's size, also one below Chromium's least, and what the reader likes."""
+        self._emulate("setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500)
+        self._emulate("setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
+    def _emulate(self, name, **parameters):
+        self._ask("POST", "/goog/cdp/execute", {"cmd": "Emulation." + name, "params": parameters})
+
     def console(self):
         """What the page wrote since the last call; errors of scripts and of the Content-Security-Policy are in it."""
         return [entry["message"] for entry in self._ask("POST", "/se/log", {"type": "browser"})]

@@ -1,38 +1,36 @@
 // A call tree on a canvas: drawing what is seen of it, zoom, pointer and keyboard. The canvas is as high as its container;
 // the container scrolls over as many rows as the tree has.
 import { onResize } from './dom.js';
+import { type GestureHost, listenToGestures } from './gestures.js';
 import { frameAt, layOut, visitVisible } from './layout.js';
-import { isDark, kFont } from './theme.js';
+import { fitted, useFont } from './text.js';
+import { isDark } from './theme.js';
 import type { Tree } from './tree.js';
 
 const kRowPixels = 20;
 const kLeastPixels = 0.6;
 const kLeastLabelPixels = 26;
-const kDragPixels = 5;
-const kEllipsis = '\u2026';
+const kMarkPixels = 3;  // of a match that is narrower
 
 export interface GraphHost {
     labelOf(frame: number, graph: Graph): string;
     fillOf(frame: number, graph: Graph): string;
-    isFound(number: number): boolean;  // a function
-    hasSearch(): boolean;
     onHover(graph: Graph, frame: number, event: PointerEvent): void;
     onSelect(graph: Graph, frame: number): void;
     onZoom(): void;
 }
 
-export class Graph {
+export class Graph implements GestureHost {
     readonly canvas: HTMLCanvasElement;
     tree!: Tree;  // by show()
     total!: Float64Array;
     focus = 0;
     selected = -1;
     visited = 0;
+    found: number[] | null = null;  // frames whose functions are searched, the largest first; null: no search
+    private foundFunctions: Uint8Array | null = null;
     private readonly context: CanvasRenderingContext2D;
     private readonly spacer = document.createElement('div');
-    private readonly widths = new Map<string, number>();
-    private readonly pointers = new Map<number, number>();
-    private pressed = { x: 0, y: 0, scroll: 0, isDrag: true };
     private left!: Float64Array;
     private isFlame = true;
     private hovered = -1;
@@ -61,7 +59,16 @@ export class Graph {
         this.isFlame = isFlame;
         this.selected = this.selected < tree.count && keepZoom ? this.selected : -1;
         this.hovered = -1;
+        this.mark(this.foundFunctions);
         this.zoomTo(total[focus] > 0 ? focus : 0, !keepZoom || isTurned);
+    }
+
+    // Functions that are searched, by number; null: no search.
+    mark(functions: Uint8Array | null): void {
+        const { tree, total } = this;
+        this.foundFunctions = functions;
+        this.found = functions && [...tree.functions.keys()].filter((i) => i > 0 && functions[tree.functions[i]] === 1 && total[i] > 0).sort((a, b) => total[b] - total[a] || a - b);
+        this.draw();
     }
 
     // The distance from the root stays.
@@ -105,7 +112,7 @@ export class Graph {
     private frameAtPoint(x: number, y: number): number {
         const row = (y + this.container.scrollTop) / kRowPixels;
         const depth = this.isFlame ? Math.floor(this.contentHeight() / kRowPixels - row) : Math.floor(row);
-        const sample = this.from + x / this.width * (this.to - this.from);
+        const sample = this.from + x * this.samplesOfPixel();
         return frameAt(this.tree, this.total, this.left, depth, sample);
     }
 
@@ -178,10 +185,10 @@ export class Graph {
         const dark = isDark();
         const text = dark ? '#f1f3f5' : '#16191d';
         const paper = dark ? '#16191d' : '#ffffff';
-        const hasSearch = this.host.hasSearch();
+        const found = this.foundFunctions;
         context.fillStyle = paper;
         context.fillRect(0, 0, this.width, this.height);
-        context.font = kFont;
+        useFont(context);
         context.textBaseline = 'middle';
         const rows = [Math.floor((this.container.scrollTop) / kRowPixels), Math.ceil((this.container.scrollTop + this.height) / kRowPixels)];
         const all = this.contentHeight() / kRowPixels;
@@ -194,20 +201,38 @@ export class Graph {
             const y = this.top(this.tree.depth[i]);
             const begin = Math.max(x, 0);
             const shown = Math.min(x + width, this.width) - begin;
-            const isFound = hasSearch && this.host.isFound(this.tree.functions[i]);
+            const isFound = found?.[this.tree.functions[i]] === 1;
             const isCaller = this.tree.depth[i] < zoomDepth && width > this.width;
-            context.globalAlpha = hasSearch && !isFound ? 0.3 : isCaller ? 0.55 : 1;
+            context.globalAlpha = found && !isFound ? 0.3 : isCaller ? 0.55 : 1;
             context.fillStyle = isFound ? (dark ? '#a23ea8' : '#f0a3f4') : this.host.fillOf(i, this);
             context.fillRect(begin, y, Math.max(shown - (width > 2 ? 0.6 : 0), 0.6), kRowPixels - 1);
             if (shown >= kLeastLabelPixels) {
-                context.globalAlpha = hasSearch && !isFound ? 0.6 : 1;
+                context.globalAlpha = found && !isFound ? 0.75 : 1;
                 context.fillStyle = text;
-                context.fillText(this.fitted(this.host.labelOf(i, this), shown - 8), begin + 4, y + kRowPixels / 2);
+                context.fillText(fitted(context, this.host.labelOf(i, this), shown - 8), begin + 4, y + kRowPixels / 2);
             }
             context.globalAlpha = 1;
         });
+        this.drawMarks(dark ? '#ff8cff' : '#c026d3');
         this.outline(this.hovered, dark ? '#9aa3ad' : '#5b636c', 1);
         this.outline(this.selected, dark ? '#ffffff' : '#000000', 2);
+    }
+
+    // Matches too narrow to be seen, also those in branches that aren't drawn.
+    private drawMarks(colour: string): void {
+        const scale = this.width / (this.to - this.from);
+        const drawn = new Set<number>();
+        this.context.fillStyle = colour;
+        for (const i of this.found ?? []) {
+            const x = (this.left[i] - this.from) * scale;
+            const width = this.total[i] * scale;
+            const y = this.top(this.tree.depth[i]);
+            const place = this.tree.depth[i] * 65536 + Math.floor(x);
+            if (width < kMarkPixels && x + width >= 0 && x <= this.width && y > -kRowPixels && y < this.height && !drawn.has(place)) {
+                drawn.add(place);
+                this.context.fillRect(Math.min(Math.max(x + width / 2 - kMarkPixels / 2, 0), this.width - kMarkPixels), y, kMarkPixels, kRowPixels - 1);
+            }
+        }
     }
 
     private outline(frame: number, colour: string, width: number): void {
@@ -224,85 +249,53 @@ export class Graph {
         }
     }
 
-    private fitted(label: string, pixels: number): string {
-        let width = this.widths.get(label);
-        if (width === undefined) {
-            width = this.context.measureText(label).width;
-            this.widths.set(label, width);
-        }
-        if (width <= pixels) {
-            return label;
-        }
-        const letters = Math.floor(label.length * pixels / width) - 1;
-        return letters > 0 ? label.slice(0, letters) + kEllipsis : '';
-    }
-
     private listen(): void {
-        const canvas = this.canvas;
-        const place = (event: PointerEvent) => [event.offsetX, event.offsetY] as const;
-        canvas.addEventListener('pointerdown', (event) => {
-            canvas.setPointerCapture(event.pointerId);
-            this.pointers.set(event.pointerId, event.offsetX);
-            this.pressed = { x: event.offsetX, y: event.offsetY, scroll: this.container.scrollTop, isDrag: this.pointers.size > 1 };
-        });
-        canvas.addEventListener('pointermove', (event) => {
-            if (!this.tree) {
-                return;
-            }
-            const last = this.pointers.get(event.pointerId);
-            if (last === undefined) {
-                this.hover(this.frameAtPoint(...place(event)), event);
-                return;
-            }
-            const scale = (this.to - this.from) / this.width;
-            if (this.pointers.size === 2) {
-                const other = [...this.pointers].find(([id]) => id !== event.pointerId)![1];
-                const before = Math.max(1, Math.abs(last - other));
-                this.zoomBy(before / Math.max(1, Math.abs(event.offsetX - other)), this.from + other * scale);
-            } else if (this.pressed.isDrag || Math.hypot(event.offsetX - this.pressed.x, event.offsetY - this.pressed.y) > kDragPixels) {
-                this.pressed.isDrag = true;
-                this.moveBy((last - event.offsetX) * scale);
-                if (event.pointerType === 'mouse') {
-                    this.container.scrollTop = this.pressed.scroll + this.pressed.y - event.offsetY;
-                }
-            }
-            this.pointers.set(event.pointerId, event.offsetX);
-        });
-        const release = (event: PointerEvent) => {
-            this.pointers.delete(event.pointerId);
-        };
-        canvas.addEventListener('pointerup', (event) => {
-            release(event);
-            if (!this.tree || this.pressed.isDrag) {
-                return;
-            }
-            const frame = this.frameAtPoint(...place(event));
-            const isZoom = frame >= 0 && (event.pointerType !== 'touch' || frame === this.selected);
-            this.select(frame);
-            if (isZoom) {
-                this.zoomTo(frame);
-            }
-        });
-        canvas.addEventListener('pointercancel', release);
-        canvas.addEventListener('pointerleave', (event) => this.hover(-1, event));
+        const { canvas } = this;
+        listenToGestures(canvas, this);
         canvas.addEventListener('wheel', (event) => {
             if (event.ctrlKey || event.metaKey) {
                 event.preventDefault();
-                this.zoomBy(Math.exp(event.deltaY / 300), this.from + event.offsetX / this.width * (this.to - this.from));
+                this.zoomBy(Math.exp(event.deltaY / 300), this.from + event.offsetX * this.samplesOfPixel());
             } else if (event.deltaX !== 0) {
                 event.preventDefault();
-                this.moveBy(event.deltaX / this.width * (this.to - this.from));
+                this.moveBy(event.deltaX * this.samplesOfPixel());
             }
         }, { passive: false });
         canvas.addEventListener('keydown', (event) => this.key(event));
     }
 
-    private hover(frame: number, event: PointerEvent): void {
+    onPoint(x: number, y: number, event: PointerEvent): void {
+        const frame = x < 0 ? -1 : this.frameAtPoint(x, y);
         if (frame !== this.hovered) {
             this.hovered = frame;
             this.draw();
         }
         this.host.onHover(this, frame, event);
+    }
+
+    // A tap of a finger shows what the frame is; the next one zooms.
+    onTap(x: number, y: number, event: PointerEvent): void {
+        const frame = this.frameAtPoint(x, y);
+        const isZoom = frame >= 0 && (event.pointerType !== 'touch' || frame === this.selected);
+        this.select(frame);
+        if (isZoom) {
+            this.zoomTo(frame);
+        }
+    }
+
+    onDrag(dx: number, dy: number, event: PointerEvent): void {
+        this.moveBy(-dx * this.samplesOfPixel());
+        if (event.pointerType === 'mouse') {
+            this.container.scrollTop -= dy;
+        }
+    }
+
+    onPinch(factor: number, x: number): void {
+        this.zoomBy(factor, this.from + x * this.samplesOfPixel());
+    }
+
+    private samplesOfPixel(): number {
+        return (this.to - this.from) / this.width;
     }
 
     // The frame that the arrow keys go to; -1: none.

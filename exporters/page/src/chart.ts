@@ -1,6 +1,8 @@
 // A drawing on a canvas that can be pointed at, walked over by keys and, where it says so, zoomed.
 import { onResize } from './dom.js';
-import { ink, kFont } from './theme.js';
+import { type GestureHost, listenToGestures } from './gestures.js';
+import { fitted, useFont } from './text.js';
+import { ink } from './theme.js';
 import type { Column } from './table.js';
 
 const kInks = ['text', 'soft', 'line', 'field', 'paper', 'accent'] as const;
@@ -19,13 +21,12 @@ export interface ChartTable {
     rows: number[];
 }
 
-export abstract class Chart {
+export abstract class Chart implements GestureHost {
     readonly canvas: HTMLCanvasElement;
     readonly layouts: readonly { name: string; title: string }[] = [];
     layout = 0;
     selected = -1;
     protected hovered = -1;
-    protected isDrag = false;  // the pointer went too far for a click
     protected width = 0;
     protected height = 0;
     protected ink!: Record<typeof kInks[number], string>;
@@ -34,13 +35,7 @@ export abstract class Chart {
     constructor(protected readonly container: HTMLElement, protected readonly host: ChartHost, signal: AbortSignal) {
         this.canvas = container.querySelector('canvas')!;
         onResize(container, () => this.drawNow(), signal);
-        this.canvas.addEventListener('pointermove', (event) => this.hover(this.itemAt(event.offsetX, event.offsetY), event));
-        this.canvas.addEventListener('pointerleave', (event) => this.hover(-1, event));
-        this.canvas.addEventListener('click', (event) => {
-            if (!this.isDrag) {
-                this.select(this.itemAt(event.offsetX, event.offsetY));
-            }
-        });
+        listenToGestures(this.canvas, this);
         this.canvas.addEventListener('keydown', (event) => this.key(event));
     }
 
@@ -68,15 +63,15 @@ export abstract class Chart {
         this.canvas.style.height = this.height + 'px';
         const context = this.canvas.getContext('2d')!;
         context.setTransform(ratio, 0, 0, ratio, 0, 0);
-        context.font = kFont;
+        useFont(context);
         this.ink = Object.fromEntries(kInks.map((name) => [name, ink(name)])) as typeof this.ink;
         this.draw(context);
     }
 
-    protected text(context: CanvasRenderingContext2D, text: string, x: number, y: number, align: CanvasTextAlign = 'left', colour = this.ink.soft): void {
+    protected text(context: CanvasRenderingContext2D, text: string, x: number, y: number, align: CanvasTextAlign = 'left', colour = this.ink.soft, pixels = Infinity): void {
         context.textAlign = align;
         context.fillStyle = colour;
-        context.fillText(text, x, y);
+        context.fillText(fitted(context, text, pixels), x, y);
     }
 
     protected outline(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number): void {
@@ -85,13 +80,21 @@ export abstract class Chart {
         context.strokeRect(x, y, Math.max(width, 2), Math.max(height, 2));
     }
 
-    private hover(item: number, event: PointerEvent): void {
+    onPoint(x: number, y: number, event: PointerEvent): void {
+        const item = x < 0 ? -1 : this.itemAt(x, y);
         if (item !== this.hovered) {
             this.hovered = item;
             this.drawNow();
         }
         this.host.onHover(item, event);
     }
+
+    onTap(x: number, y: number): void {
+        this.select(this.itemAt(x, y));
+    }
+
+    onDrag(_dx: number): void {}
+    onPinch(_factor: number, _x: number): void {}
 
     select(item: number): void {
         this.selected = item;

@@ -25,7 +25,7 @@ abstract class FigureView<Data extends FigureData, Kind extends Chart> extends V
     // `item`: what the chart consists of.
     constructor(root: HTMLElement, readonly data: Data, link: ViewLink, maker: ChartMaker<Data, Kind>, private readonly item: string) {
         super(root, template, data, link);
-        this.element.classList.add('figure');
+        this.element.classList.add('figure', data.kind.replace(' ', '-'));
         this.part('subtitle').textContent = data.subtitle;
         this.part('figures').append(...makeTerms(data.figures));
         this.part('figures-section').hidden = data.figures.length === 0;

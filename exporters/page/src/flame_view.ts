@@ -1,7 +1,7 @@
 // A profile as a flame graph, icicles, inverted, or with the callers and callees of one function; its samples over time,
 // its functions, and what is selected: what these parts say to each other.
 import { Graph, type GraphHost } from './canvas.js';
-import { Colours } from './colours.js';
+import { type Coloring, Colours } from './colours.js';
 import type { FlameData } from './data.js';
 import { make, makeButton, makeChoice, makeTerms } from './dom.js';
 import template from './flame_view.html';
@@ -17,6 +17,7 @@ import { calleesOf, callersOf, type Compare, functionSums, invertedOf, largestFr
 import { type State, View, type ViewLink } from './view.js';
 
 const kFunctionsOffered = 500;
+const kLegendMax = 8;
 const kLayouts = ['flame', 'icicle', 'inverted', 'sandwich'] as const;
 const kChoices = ['colour', 'order', 'width'] as const;
 const kIdDigits = 8;  // of a session, as in tables
@@ -71,7 +72,7 @@ export class FlameView extends View implements GraphHost {
         const beforeSelf = profile.before ? profile.selfOf(profile.slices.count, profile.sliceTotals.length) : null;
         this.beforeTree = beforeSelf && { ...this.tree, self: beforeSelf, total: totalsOf(this.tree.parent, beforeSelf) };
         this.beforeSums = this.listedBefore = this.beforeTree && functionSums(this.beforeTree, profile.functionCount);
-        this.colours = new Colours(profile, this.sums.total);
+        this.colours = new Colours(profile, this.sums);
         this.commands = this.commandsOf(this.tree);
         this.graph = new Graph(this.part('main-graph'), this, this.ended.signal);
         this.callers = new Graph(this.part('callers-graph'), this, this.ended.signal);
@@ -174,36 +175,27 @@ export class FlameView extends View implements GraphHost {
             legend.append(swatch, text);
         };
         const dark = isDark();
-        const by = this.choice('colour').value;
+        const by = this.choice('colour').value as Coloring | 'change';
         if (by === 'change') {
             add(Colours.ofChange(1, 0.1, dark), 'more than ' + this.nameOfBefore());
             add(Colours.ofChange(-1, 0.1, dark), 'less than ' + this.nameOfBefore());
             add(Colours.ofChange(0, 0, dark), 'no difference shown: noise, or too few samples');
             return;
         }
-        const isByImage = by === 'image';
         const keys = new Map<string, { value: number; number: number }>();
         for (let i = 0; i < this.profile.functionCount; i++) {
-            const key = isByImage ? this.profile.image(i) : this.profile.isCommand(i) ? this.profile.name(i) : '';
-            const value = this.sums.self[i] + (isByImage ? 0 : this.sums.total[i]);
-            if (key !== '' && value > (keys.get(key)?.value ?? 0)) {
-                keys.set(key, { value, number: i });
+            const key = this.colours.keyOf(by, i);
+            const known = keys.get(key) ?? { value: 0, number: i };
+            if (key !== '') {
+                keys.set(key, { value: known.value + (by === 'command' ? this.sums.total[i] : this.sums.self[i]), number: known.number });
             }
         }
-        for (const [key, { number }] of [...keys].sort((a, b) => b[1].value - a[1].value).slice(0, 8)) {
-            add(isByImage ? this.colours.ofImage(number, dark) : this.colours.ofCommand(number, number, dark), key);
+        for (const [key, { number }] of [...keys].filter(([, { value }]) => value > 0).sort((a, b) => b[1].value - a[1].value).slice(0, kLegendMax)) {
+            add(this.colours.of(by, number, number, dark), key);
         }
     }
 
     // ---- what the graphs ask
-
-    hasSearch(): boolean {
-        return this.found !== null;
-    }
-
-    isFound(number: number): boolean {
-        return number >= 0 && this.found?.[number] === 1;
-    }
 
     labelOf(frame: number, graph: Graph): string {
         return this.profile.name(graph.tree.functions[frame]);
@@ -211,12 +203,13 @@ export class FlameView extends View implements GraphHost {
 
     fillOf(frame: number, graph: Graph): string {
         const number = graph.tree.functions[frame];
-        const by = this.choice('colour').value;
+        const by = this.choice('colour').value as Coloring | 'change';
         if (by === 'change') {
             const verdict = graph.tree === this.inverted ? this.verdictInside(frame) : this.verdictOf(number);
             return Colours.ofChange(verdict?.change ?? 0, graph.tree === this.tree ? this.pointsOf(frame) : 0.1, isDark());
         }
-        return by === 'command' && graph.tree === this.tree ? this.colours.ofCommand(this.commands[frame], number, isDark()) : this.colours.ofImage(number, isDark());
+        // Only frames of the tree are of one command.
+        return this.colours.of(by === 'command' && graph.tree !== this.tree ? 'image' : by, number, this.commands[frame], isDark());
     }
 
     private commandsOf(tree: Tree): Int32Array {
@@ -570,8 +563,10 @@ export class FlameView extends View implements GraphHost {
         this.search.setAttribute('aria-invalid', String(isBad));
         this.showSearchResult(isBad);
         this.fillTable();
-        this.graph.draw();
-        this.callers.draw();
+        this.graph.mark(this.found);
+        if (this.callers.tree) {
+            this.callers.mark(this.found);
+        }
         this.note();
     }
 
@@ -585,27 +580,22 @@ export class FlameView extends View implements GraphHost {
         let samples = 0;
         let until = 0;
         for (let i = 1; i < tree.count; i++) {
-            if (this.isFound(tree.functions[i]) && total[i] > 0) {
+            if (this.found[tree.functions[i]] === 1 && total[i] > 0) {
                 frames++;
                 samples += i >= until ? total[i] : 0;
                 until = Math.max(until, tree.end[i]);
             }
         }
         const functions = this.found.reduce((sum, one) => sum + one, 0);
-        this.part('search-result').textContent = `${formatCount(functions)} functions, ${formatCount(frames)} frames, ${formatPercent(samples / Math.max(total[0], 1))}`;
+        this.part('search-result').textContent = `${formatNumber(functions, 'function')}, ${formatNumber(frames, 'frame')}, ${formatPercent(samples / Math.max(total[0], 1))}`;
     }
 
+    // By size: first to the largest match.
     private nextFound(step: number): void {
-        if (!this.found) {
-            return;
-        }
-        const { tree, total } = this.graph;
-        for (let tried = 1, i = Math.max(this.graph.selected, 0); tried <= tree.count; tried++) {
-            i = (i + step + tree.count) % tree.count;
-            if (this.isFound(tree.functions[i]) && total[i] > 0) {
-                this.graph.select(i);
-                return;
-            }
+        const { found, selected } = this.graph;
+        if (found?.length) {
+            const at = found.indexOf(selected);
+            this.graph.select(found[at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length]);
         }
     }
 
@@ -626,6 +616,8 @@ export class FlameView extends View implements GraphHost {
             option.hidden = option.disabled = false;
             this.choice('colour').value = 'change';
             this.part('width-label').hidden = false;
+        } else {
+            this.choice('colour').value = this.colours.best();
         }
         this.search.addEventListener('input', () => this.find(this.search.value));
         this.search.addEventListener('keydown', (event) => {

@@ -70,7 +70,7 @@ export async function showPage<Data>(mount: (root: HTMLElement, data: Data, link
         button.setAttribute('aria-label', title);
         view.part('tools').append(button);
     };
-    tool('Copy link', 'copy a link to this view', 'l');
+    tool('Link', 'copy a link to this view', 'l');
     tool('\u25d1', 'light or dark', 'd');
     tool('?', 'keys', '?');
     listenToKeys(acts, new AbortController().signal);

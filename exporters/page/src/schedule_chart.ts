@@ -7,7 +7,6 @@ import { isDark } from './theme.js';
 
 const kLane = { left: 150, right: 12, top: 26, least: 22, most: 56, gap: 5 };
 const kTableDigits = 4;
-const kDragPixels = 4;
 const kNamedHues = 12;
 
 interface DrawnLane {
@@ -83,7 +82,6 @@ export class ScheduleChart extends Chart {
         this.to = this.duration;
         this.canvas.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
         this.canvas.addEventListener('dblclick', (event) => this.zoomAt(this.timeOf(event.offsetX), 0.4));
-        this.addDrag();
     }
 
     private get isByThread(): boolean {
@@ -106,7 +104,7 @@ export class ScheduleChart extends Chart {
     }
 
     private timeOf(x: number): number {
-        return this.from + (x - kLane.left) / (this.width - kLane.left - kLane.right) * (this.to - this.from);
+        return this.from + (x - kLane.left) * this.timeOfPixel();
     }
 
     private colourOf(thread: number): string {
@@ -214,7 +212,7 @@ export class ScheduleChart extends Chart {
         if (x < kLane.left || !lane || y < kLane.top || (y - kLane.top) % (this.laneHeight + kLane.gap) > this.laneHeight) {
             return -1;
         }
-        const pixel = (this.to - this.from) / (this.width - kLane.left - kLane.right);
+        const pixel = this.timeOfPixel();
         const time = this.timeOf(x);
         const span = lane.spans[this.firstEndingBehind(lane.spans, time - pixel)];
         return span !== undefined && this.begin[span] <= time + pixel ? span : -1;
@@ -294,28 +292,17 @@ export class ScheduleChart extends Chart {
         }
     }
 
-    private addDrag(): void {
-        let last: number | null = null;
-        let moved = 0;
-        this.canvas.addEventListener('pointerdown', (event) => {
-            last = event.offsetX;
-            moved = 0;
-            this.isDrag = false;
-        });
-        this.canvas.addEventListener('pointermove', (event) => {
-            if (last !== null && event.buttons !== 0) {
-                moved += Math.abs(event.offsetX - last);
-                if (moved > kDragPixels) {
-                    this.isDrag = true;
-                    this.canvas.setPointerCapture(event.pointerId);
-                    const by = (last - event.offsetX) / (this.width - kLane.left - kLane.right) * (this.to - this.from);
-                    this.show(this.from + by, this.to + by);
-                    last = event.offsetX;
-                }
-            }
-        });
-        this.canvas.addEventListener('pointerup', () => last = null);
-        this.canvas.addEventListener('pointercancel', () => last = null);
+    override onDrag(dx: number): void {
+        const by = -dx * this.timeOfPixel();
+        this.show(this.from + by, this.to + by);
+    }
+
+    override onPinch(factor: number, x: number): void {
+        this.zoomAt(this.timeOf(x), factor);
+    }
+
+    private timeOfPixel(): number {
+        return (this.to - this.from) / (this.width - kLane.left - kLane.right);
     }
 
     protected override key(event: KeyboardEvent): void {

@@ -30,7 +30,12 @@ export abstract class View {
         this.part('title').textContent = head.title;
         this.part('ledger').replaceChildren(...head.ledgers.map((ledger) => make('p', ledger.is_whole ? '' : 'lost', ledger.name + ': ' + ledger.text)));
         this.part('warnings').replaceChildren(...head.warnings.map((warning) => make('p', '', 'warning: ' + warning)));
-        const fit = () => this.element.classList.toggle('narrow', this.element.clientWidth <= kNarrowPixels);
+        const fit = () => {
+            this.element.classList.toggle('narrow', this.element.clientWidth <= kNarrowPixels);
+            // So that a phone's first screen ends with the drawing.
+            const above = this.part('graph-section').getBoundingClientRect().top - this.element.getBoundingClientRect().top;
+            this.element.style.setProperty('--above', `${Math.ceil(above)}px`);
+        };
         fit();
         onResize(this.element, fit, this.ended.signal);
         onTheme(() => this.draw(), this.ended.signal);

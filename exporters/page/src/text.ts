@@ -1,0 +1,43 @@
+// Texts of drawings, measured.
+import { kFont } from './theme.js';
+
+const kEllipsis = '\u2026';
+const kCharactersMax = 10_000;  // whose widths are kept
+
+const widths = new Map<string, number>();
+
+// Before texts are drawn: widths of characters then add up.
+export function useFont(context: CanvasRenderingContext2D): void {
+    context.font = kFont;
+    context.fontKerning = 'none';
+    context.textRendering = 'optimizeSpeed';
+}
+
+function widthOf(context: CanvasRenderingContext2D, character: string): number {
+    let width = widths.get(character);
+    if (width === undefined) {
+        if (widths.size >= kCharactersMax) {
+            widths.clear();
+        }
+        width = context.measureText(character).width;
+        widths.set(character, width);
+    }
+    return width;
+}
+
+// As much of a text as has room, with an ellipsis where it is cut; '' where not even one character has.
+export function fitted(context: CanvasRenderingContext2D, text: string, pixels: number): string {
+    const room = pixels - widthOf(context, kEllipsis);
+    let width = 0;
+    let cut = '';
+    let kept = '';
+    for (const character of text) {
+        width += widthOf(context, character);
+        if (width > pixels) {
+            return cut === '' ? '' : cut + kEllipsis;
+        }
+        kept += character;
+        cut = width <= room ? kept : cut;
+    }
+    return text;
+}
