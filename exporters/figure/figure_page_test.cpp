@@ -119,5 +119,28 @@ TEST(HeatMapText, HasALineForEachStep) {
     EXPECT_EQ(heat_map_text(map_of({}), screen), "no values\n");
 }
 
+TEST(SubsecondText, HasALineForEachPartOfASecond) {
+    Answer answer;
+    answer.columns = {{"time", ""}, {"begin", "ns"}, {"end", "ns"}, {"from", "ns"}, {"to", "ns"}, {"amount", "ns"}};
+    const auto cell = [&](std::uint64_t second, std::uint64_t ms, std::uint64_t amount) {
+        constexpr std::uint64_t kSecond = 1'000'000'000;
+        answer.rows.push_back({std::string{"2026-11-27T01:02:03.000000000Z"}, second * kSecond, (second + 1) * kSecond,
+                               ms * 1'000'000, (ms + 200) * 1'000'000 - 1, amount});
+    };
+    cell(0, 0, 1'000'000);
+    cell(0, 400, 30'000'000);
+    cell(2, 400, 2'000'000);
+    EXPECT_EQ(subsecond_text(answer, Screen{}),
+              "33.00 ms from 2026-11-27T01:02:03.000000000Z; each line begins at its place within the second\n"
+              "400 ms |@ %\n"
+              "200 ms |\n"
+              "  0 ms |%\n"
+              "       +---\n"
+              "        0 3 s\n"
+              "        .:-=+*#%@ up to 30.00 ms\n");
+    answer.rows.clear();
+    EXPECT_EQ(subsecond_text(answer, Screen{}), "no samples\n");
+}
+
 }  // namespace
 }  // namespace perfleet::figure_page_test

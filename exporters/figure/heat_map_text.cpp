@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string_view>
 #include <vector>
 
 #include "exporters/figure/figure_text.h"
 #include "exporters/figure/heat_map_figure.h"
+#include "exporters/report/amount_text.h"
 
 namespace perfleet {
 namespace {
@@ -16,6 +18,8 @@ namespace {
 constexpr std::size_t kColumnsUnlimited = 80;
 constexpr std::size_t kColumnsMin = 20;
 constexpr std::size_t kLinesMax = 24;
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+constexpr std::size_t kSubsecondLines = 25;       // 40 ms, of 50 cells
 constexpr std::string_view kMarks = ".:-=+*#%@";  // from few to many, by the logarithm
 
 char mark_of(std::uint64_t count, std::uint64_t count_max) {
@@ -36,26 +40,28 @@ std::uint64_t rounded(std::uint64_t number) {
     return number / power * power;
 }
 
-}  // namespace
+struct MapText {
+    std::string head;
+    std::size_t lines_max = kLinesMax;
+    std::size_t columns_min = kColumnsMin;
+    std::function<std::string(std::uint64_t)> name_of;   // of a step's lowest value
+    std::function<std::string(std::uint64_t)> scale_of;  // what marks mean, by the most of a cell
+};
 
-std::string heat_map_text(const Answer& answer, const Screen& screen) {
-    const HeatMap map = heat_map_of(answer);
-    if (map.cells.empty()) {
-        return "no values\n";
-    }
+std::string map_text(const HeatMap& map, const Screen& screen, const MapText& words) {
     // A line holds several steps if there are too many of them; values beyond the steps have a line of their own.
     const std::size_t last = map.steps.size() - (map.has_rest ? 2 : 1);
     const std::uint64_t low = map.steps.front().low;
     const std::uint64_t step = map.steps.front().high - low + 1;
     const std::uint64_t step_count = step == 0 ? 1 : (map.steps[last].high - low) / step + 1;
-    const std::uint64_t in_line = (step_count + kLinesMax - 1) / kLinesMax;
+    const std::uint64_t in_line = (step_count + words.lines_max - 1) / words.lines_max;
     const auto line_of = [&](const HeatMap::Part& part) {
         return step == 0 ? 0 : static_cast<std::size_t>((part.low - low) / step / in_line);
     };
     const std::size_t line_count = line_of(map.steps[last]) + 1;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < line_count; ++i) {
-        names.push_back(in_unit(low + i * in_line * step, map.unit.decimals));
+        names.push_back(words.name_of(low + i * in_line * step));
     }
     if (map.has_rest) {
         names.push_back("beyond");
@@ -67,22 +73,20 @@ std::string heat_map_text(const Answer& answer, const Screen& screen) {
     const std::size_t width = screen.is_limited() ? screen.width_columns : kColumnsUnlimited;
     const std::uint64_t duration = std::max<std::uint64_t>(map.times.back().high, 1);
     const std::uint64_t parts = duration / std::max<std::uint64_t>(map.times.front().high - map.times.front().low, 1);
-    const auto columns = static_cast<std::size_t>(
-        std::clamp<std::uint64_t>(parts, kColumnsMin, std::max(kColumnsMin, width - std::min(width, name_width + 4))));
-    using Wide = unsigned __int128;
+    const auto columns = static_cast<std::size_t>(std::clamp<std::uint64_t>(
+        parts, words.columns_min, std::max(words.columns_min, width - std::min(width, name_width + 4))));
+    using Product = unsigned __int128;
     std::vector<std::vector<std::uint64_t>> counts(names.size(), std::vector<std::uint64_t>(columns));
     for (const HeatMap::Cell& cell : map.cells) {
         const bool is_rest = map.has_rest && cell.step + 1 == map.steps.size();
-        const auto column = static_cast<std::size_t>(Wide{map.times[cell.time].low} * columns / duration);
+        const auto column = static_cast<std::size_t>(Product{map.times[cell.time].low} * columns / duration);
         counts[is_rest ? line_count : line_of(map.steps[cell.step])][std::min(column, columns - 1)] += cell.count;
     }
     std::uint64_t most = 0;
     for (const std::vector<std::uint64_t>& line : counts) {
         most = std::max(most, *std::max_element(line.begin(), line.end()));
     }
-    std::string text = fmt::format("{} values{}; each line begins at its value{}\n", map.count,
-                                   map.begin_time.empty() ? "" : " from " + map.begin_time,
-                                   map.unit.name.empty() ? "" : " in " + map.unit.name);
+    std::string text = words.head + "\n";
     for (std::size_t i = names.size(); i-- > 0;) {
         std::string line = fmt::format("{:>{}} |", names[i], name_width);
         for (const std::uint64_t count : counts[i]) {
@@ -94,8 +98,41 @@ std::string heat_map_text(const Answer& answer, const Screen& screen) {
     const std::string end =
         map.begin_time.empty() ? "value " + std::to_string(duration) : duration_text(rounded(duration), duration);
     text += fmt::format("{:>{}} +{:-<{}}\n", "", name_width, "", columns);
-    text += fmt::format("{:>{}}  0{:>{}}\n", "", name_width, end, columns - 1);
-    return text + fmt::format("{:>{}}  {} from 1 to {} values\n", "", name_width, kMarks, most);
+    text += fmt::format("{:>{}}  0{:>{}}\n", "", name_width, end, std::max(columns - 1, end.size() + 1));
+    return text + fmt::format("{:>{}}  {} {}\n", "", name_width, kMarks, words.scale_of(most));
+}
+
+}  // namespace
+
+std::string heat_map_text(const Answer& answer, const Screen& screen) {
+    const HeatMap map = heat_map_of(answer);
+    if (map.cells.empty()) {
+        return "no values\n";
+    }
+    return map_text(map, screen,
+                    {.head = fmt::format("{} values{}; each line begins at its value{}", map.count,
+                                         map.begin_time.empty() ? "" : " from " + map.begin_time,
+                                         map.unit.name.empty() ? "" : " in " + map.unit.name),
+                     .name_of = [&](std::uint64_t value) { return in_unit(value, map.unit.decimals); },
+                     .scale_of = [](std::uint64_t most) { return fmt::format("from 1 to {} values", most); }});
+}
+
+std::string subsecond_text(const Answer& answer, const Screen& screen) {
+    const HeatMap map = heat_map_of(answer);
+    if (map.cells.empty()) {
+        return "no samples\n";
+    }
+    const auto amount_of = [&](std::uint64_t amount) {
+        return amount_text(static_cast<double>(amount), answer.columns[5].unit);
+    };
+    return map_text(
+        map, screen,
+        {.head = fmt::format("{}{} from {}; each line begins at its place within the second",
+                             answer.measure ? answer.measure->event + ", " : "", amount_of(map.count), map.begin_time),
+         .lines_max = kSubsecondLines,
+         .columns_min = 1,
+         .name_of = [](std::uint64_t ns) { return fmt::format("{} ms", ns / kNsPerMs); },
+         .scale_of = [&](std::uint64_t most) { return "up to " + amount_of(most); }});
 }
 
 }  // namespace perfleet

@@ -14,6 +14,7 @@
 #include "query-engine/statistic/latency/tracepoints.h"
 #include "query-engine/statistic/profile/annotate.h"
 #include "query-engine/statistic/profile/series.h"
+#include "query-engine/statistic/profile/subsecond.h"
 #include "query-engine/statistic/profile/top.h"
 #include "query-engine/statistic/profile/tree.h"
 #include "query-engine/statistic/session/inventory.h"
@@ -137,6 +138,8 @@ std::vector<QueryCommand> make_commands() {
     commands.push_back(annotate());
     commands.push_back(profile("series", "How a profile's amount changed over time, by command, unit, target or label",
                                series_options(), make_series));
+    commands.push_back(profile("subsecond", "When within each second the time went: patterns that a sum hides",
+                               subsecond_options(), make_subsecond));
     commands.push_back(diff());
     commands.push_back(command(
         "latency", "What measured latencies say: percentiles, intervals, validity warnings", "measured values",

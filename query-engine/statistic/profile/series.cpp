@@ -9,6 +9,7 @@
 
 #include "query-engine/select/cgroup_path.h"
 #include "query-engine/statistic/answer/answer_size.h"
+#include "query-engine/statistic/answer/usage.h"
 #include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 #include "storage/select/matcher.h"
@@ -34,7 +35,7 @@ struct Steps {
     }
 };
 
-Result<Steps> steps_of(const Scan& scan, const Measure& measure, double step_s) {
+Result<Steps> steps_of(const Scan& scan, const Measure& measure, const SeriesOptions& options) {
     const Selection& selection = scan.selection();
     Steps steps;
     std::optional<std::pair<UtcNs, UtcNs>> range;  // of the rows, both included
@@ -54,8 +55,12 @@ Result<Steps> steps_of(const Scan& scan, const Measure& measure, double step_s) 
         last > first ? static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) : 0;
     constexpr std::uint64_t kWidthNsMax = std::numeric_limits<std::int64_t>::max();
     steps.width_ns = static_cast<std::int64_t>(std::min(after_first_ns, kWidthNsMax - 1) + 1);
-    if (step_s > 0) {
-        steps.width_ns = static_cast<std::int64_t>(std::llround(step_s * static_cast<double>(kNsPerSecond)));
+    if (options.step_count > 0) {
+        const auto width = static_cast<std::uint64_t>(steps.width_ns);
+        steps.width_ns = static_cast<std::int64_t>((width + options.step_count - 1) / options.step_count);
+        steps.count = static_cast<std::uint32_t>(after_first_ns / static_cast<std::uint64_t>(steps.width_ns) + 1);
+    } else if (options.step_s > 0) {
+        steps.width_ns = static_cast<std::int64_t>(std::llround(options.step_s * static_cast<double>(kNsPerSecond)));
         const std::uint64_t count = after_first_ns / static_cast<std::uint64_t>(steps.width_ns) + 1;
         if (count > SeriesOptions::kStepsMax) {
             return Error{ErrorCode::kUsage, "--step: " + std::to_string(count) + " steps are more than " +
@@ -135,6 +140,9 @@ public:
                     return;
                 }
                 std::vector<AnswerValue> row{format_time(steps.start_of(step))};
+                if (options_.step_count > 0) {
+                    row.emplace_back(format_time(steps.start_of(step + 1)));
+                }
                 row.insert(row.end(), group.values->begin(), group.values->end());
                 row.emplace_back(integer_value(sum.amount));
                 row.emplace_back(sum.rows);
@@ -175,6 +183,13 @@ const OptionTable<SeriesOptions>& series_options() {
                     .min = kStepSMin,
                     .max = kStepSMax},
                    &SeriesOptions::step_s)
+            .value({.name = "steps",
+                    .type = OptionType::kCount,
+                    .value_name = "N",
+                    .summary = "cut the range into so many equal steps, at most",
+                    .min = 1,
+                    .max = SeriesOptions::kStepsMax},
+                   &SeriesOptions::step_count)
             .text({.name = "by",
                    .value_name = "KEYS",
                    .summary = "one series for each of: comm, cgroup, container, pod, unit, target, arch, or a label",
@@ -190,7 +205,12 @@ const OptionTable<SeriesOptions>& series_options() {
                     .value_name = "N",
                     .summary = "only the N largest series",
                     .min = 1},
-                   &SeriesOptions::group_count_max);
+                   &SeriesOptions::group_count_max)
+            .finish([](const OptionValues& values, SeriesOptions&) -> Result<Done> {
+                return values.contains("step") && values.contains("steps")
+                           ? Result<Done>{usage("--steps: not together with --step: one follows from the other")}
+                           : Done{};
+            });
     return kTable;
 }
 
@@ -199,6 +219,9 @@ Result<Answer> make_series(const Scan& scan, Symbolizer& symbolizer, const Serie
     const std::string unit = measure ? measure->unit : kRowUnit;
     Answer answer;
     answer.columns = {{"time", ""}};
+    if (options.step_count > 0) {
+        answer.columns.push_back({"until", ""});
+    }
     for (const std::string& key : options.by) {
         answer.columns.push_back({key, ""});
     }
@@ -208,7 +231,7 @@ Result<Answer> make_series(const Scan& scan, Symbolizer& symbolizer, const Serie
         answer.warnings.push_back(no_samples_text(scan));
         return answer;
     }
-    const Steps steps = PERFLEET_TRY(steps_of(scan, *measure, options.step_s));
+    const Steps steps = PERFLEET_TRY(steps_of(scan, *measure, options));
     StackCountOptions wanted;
     wanted.per_cgroup = std::ranges::any_of(options.by, is_of_cgroup);
     if (steps.count > 1 || std::ranges::any_of(options.by, is_of_session)) {

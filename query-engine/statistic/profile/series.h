@@ -20,16 +20,17 @@ namespace perfleet {
 struct SeriesOptions {
     static constexpr std::uint32_t kStepsMax = 11'000;  // as in Prometheus
 
-    double step_s = 0;            // 0: one step, the whole range
-    std::vector<std::string> by;  // the keys of a group: comm, cgroup, container, pod, unit, or a label of the session
+    double step_s = 0;             // 0: one step, the whole range
+    std::uint64_t step_count = 0;  // 0: as step_s says; else so many, at most
+    std::vector<std::string> by;   // the keys of a group: comm, cgroup, container, pod, unit, or a label of the session
     std::optional<std::uint64_t> group_count_max;
 };
 
-// The options step, by, limit.
+// The options step, steps, by, limit.
 [[nodiscard]] const OptionTable<SeriesOptions>& series_options();
 
-// Columns: time (the start of a step), a column for each key, amount, samples. Errors: kUsage: more than kStepsMax
-// steps.
+// Columns: time (the start of a step), with step_count also until (its end), a column for each key, amount, samples.
+// Errors: kUsage: more than kStepsMax steps.
 [[nodiscard]] Result<Answer> make_series(const Scan& scan, Symbolizer& symbolizer, const SeriesOptions& options);
 
 }  // namespace perfleet

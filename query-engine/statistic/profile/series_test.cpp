@@ -77,6 +77,26 @@ TEST_F(Series, StepsOfTargetsAreANaiveCount) {
     EXPECT_EQ(sums(answer, 0), naive);
 }
 
+TEST_F(Series, AsManyStepsAsWantedCoverTheRange) {
+    SeriesOptions options;
+    options.step_count = 7;
+    const Answer answer = series(options);
+    ASSERT_FALSE(answer.rows.empty());
+    const auto time_of = [](const AnswerValue& value) { return parse_time(std::get<std::string>(value), {})->value; };
+    const std::int64_t width = time_of(answer.rows[0][1]) - time_of(answer.rows[0][0]);
+    std::uint64_t sum = 0;
+    for (const auto& row : answer.rows) {
+        const std::int64_t after = time_of(row[0]) - time_of(answer.rows[0][0]);
+        EXPECT_EQ(time_of(row[1]) - time_of(row[0]), width);
+        EXPECT_EQ(after % width, 0);
+        EXPECT_LT(after / width, 7);
+        sum += std::get<std::uint64_t>(row.back());
+    }
+    options.step_count = 0;
+    EXPECT_EQ(sum, std::get<std::uint64_t>(series(options).rows[0].back()));
+    EXPECT_FALSE(series_options().check({{"step", 2.0}, {"steps", std::uint64_t{3}}}).ok());
+}
+
 TEST_F(Series, GroupsAddUpToTopWhateverTheSteps) {
     TopOptions by_command;
     by_command.by_symbol = by_command.by_image = false;

@@ -121,6 +121,10 @@ std::string latency_text(Answer answer, const OptionValues& values, const Screen
                                     : format_figures(answer, screen);
 }
 
+std::string subsecond_map(Answer answer, const OptionValues&, const Screen& screen) {
+    return subsecond_text(answer, screen) + "\n" + ledger_text(answer, screen);
+}
+
 std::string kernel_entries_text(Answer answer, const OptionValues&, const Screen& screen) {
     if (!answer.columns.empty() && answer.columns.back().name == "kernel_share") {
         return format_figures(answer, screen);  // the summary
@@ -163,6 +167,7 @@ constexpr std::array kTexts{
     TableText{.command = "top", .format = profile_text, .add_defaults = limit_rows, .is_report = true},
     TableText{"tree", tree_text, [](OptionValues& values) { values.try_emplace("min-percent", kTextPercentMin); }},
     TableText{.command = "latency", .format = latency_text, .measures = true},
+    TableText{"subsecond", subsecond_map},
     TableText{"kernel-entries", kernel_entries_text, limit_entries},
     TableText{"utilisation", utilisation_text},
     TableText{"tracepoints", tracepoints_text},
