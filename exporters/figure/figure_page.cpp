@@ -61,7 +61,7 @@ Json parts_json(const std::vector<HeatMap::Part>& parts) {
 
 }  // namespace
 
-std::string figure_page(const FigurePage& page) {
+std::string figure_json(const FigurePage& page) {
     Json figures = Json::array();
     for (const auto& [name, text] : page.figures) {
         figures.push_back(Json::array({printable(name), printable(text)}));
@@ -86,8 +86,11 @@ std::string figure_page(const FigurePage& page) {
                     {"warnings", warnings}};
     std::string json = head.dump();
     json.pop_back();
-    json += "," + page.content + "}";
-    return std::string{kFigurePageBeforeData} + packed_json(json) + std::string{kFigurePageBehindData};
+    return json + "," + page.content + "}";
+}
+
+std::string figure_page(const FigurePage& page) {
+    return std::string{kFigurePageBeforeData} + packed_json(figure_json(page)) + std::string{kFigurePageBehindData};
 }
 
 std::string histogram_page(const Answer& histogram, const Answer& summary, HistogramShape shape) {

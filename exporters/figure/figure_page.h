@@ -35,6 +35,7 @@ struct FigurePage {
     std::string content;  // `"histogram":{…}` and the like, JSON
 };
 
+[[nodiscard]] std::string figure_json(const FigurePage& page);
 [[nodiscard]] std::string figure_page(const FigurePage& page);
 
 // `summary`: the row of `latency` over the same values, for the title, the figures and the marks.

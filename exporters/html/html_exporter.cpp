@@ -171,7 +171,7 @@ void warn_of_graph(const FlameGraph& graph, std::vector<std::string>& warnings) 
 Result<std::string> bytes_of(const PageData& data, const std::string& format) {
     return format == "svg"   ? Result<std::string>{svg_of(flame_figure(data))}
            : format == "png" ? png_of(flame_figure(data))
-                             : html_page(data);
+                             : Result<std::string>{format == "json" ? page_json(data) : html_page(data)};
 }
 
 // Writes a page without frames, with a warning that says so.
@@ -298,6 +298,7 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
     if (before != nullptr) {
         DiffOptions judging;
         judging.subject = DiffSubject::kProfile;
+        judging.within_run = options.is_within_run;
         add_verdicts(PERFLEET_TRY(make_diff(*before, scan, symbolizer, judging)), data);
         Ledger ledger_before = event_ledger(*before, measure.event, data.warnings);
         data.ledgers.front().first = "after";

@@ -13,6 +13,8 @@ OptionTable<HtmlOptions> make_options() {
                 "compare with this: a session (digits, last~1), '{version=\"1\"}', -2h..-1h, or several of them; "
                 "what it leaves out is as selected"},
                &HtmlOptions::before)
+        .flag("within-run", &HtmlOptions::is_within_run,
+              "with --before: verdicts are about these runs, not about further ones, as in perfleet diff")
         .value({"title", OptionType::kText, "TEXT", "title of the page (default: what was recorded where)"},
                &HtmlOptions::title)
         .value({.name = "slices",
@@ -27,14 +29,19 @@ OptionTable<HtmlOptions> make_options() {
         .flag("inlines", &HtmlOptions::has_inlines,
               "show inlined functions as calls, from debug information (`NAME (inlined)`)");
     add_slowest_options(table, &HtmlOptions::slowest);
-    table.choice(
-        {.name = "as", .value_name = "FORMAT", .summary = "html, svg or png (default: as the name of the file ends)"},
-        &HtmlOptions::format, {{"html", "html"}, {"svg", "svg"}, {"png", "png"}});
+    table.choice({.name = "as",
+                  .value_name = "FORMAT",
+                  .summary = "html, svg, png, or json: the page's data (default: as the name of the file ends)"},
+                 &HtmlOptions::format, {{"html", "html"}, {"svg", "svg"}, {"png", "png"}, {"json", "json"}});
     return table.finish([](const OptionValues&, HtmlOptions& options) -> Result<Done> {
+        if (options.is_within_run && options.before.empty()) {
+            return usage("--within-run: is of a comparison; give --before, too");
+        }
         if (options.slowest.is_given() && !options.before.empty()) {
             return usage("--before: not together with --slowest, which compares with the other operations");
         }
-        if (options.format != "html" && (options.slowest.is_given() || !options.before.empty())) {
+        if ((options.format == "svg" || options.format == "png") &&
+            (options.slowest.is_given() || !options.before.empty())) {
             return usage("--as " + options.format + ": a figure compares nothing; name the page FILE.html");
         }
         return check_slowest(options.slowest);

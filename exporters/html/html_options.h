@@ -19,6 +19,7 @@ struct HtmlOptions {
     bool each_address = false;
     bool has_inlines = false;
     std::string format = "html";  // svg, png: a figure of all time, without a comparison
+    bool is_within_run = false;   // as DiffOptions::within_run
     SlowestOptions slowest;       // set: the page compares the slowest operations with the others
 };
 

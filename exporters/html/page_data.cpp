@@ -78,6 +78,8 @@ std::string json_of_before(const PageData& data) {
            ",\"text\":" + texts.dump() + "}}";
 }
 
+}  // namespace
+
 std::string page_json(const PageData& data) {
     const FlameGraph& graph = data.graph;
     Strings strings;
@@ -119,8 +121,6 @@ std::string page_json(const PageData& data) {
             ",\"warnings\":" + warnings.dump() + "}";
     return json;
 }
-
-}  // namespace
 
 std::string html_page(const PageData& data) {
     const std::string json = packed_json(page_json(data));

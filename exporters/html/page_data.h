@@ -68,6 +68,7 @@ struct PageData {
     std::vector<std::string> warnings;
 };
 
+[[nodiscard]] std::string page_json(const PageData& data);
 [[nodiscard]] std::string html_page(const PageData& data);
 
 }  // namespace perfleet

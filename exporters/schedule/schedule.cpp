@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "schemas/vocabulary/off_cpu.h"
+
 namespace perfleet {
 namespace {
 
@@ -128,7 +130,8 @@ private:
         }
     }
 
-    // The event with the most rows that aren't switches.
+    // Of the events that aren't switches a clock's, whose samples come while a thread runs, else any; of these the one
+    // with the most rows.
     [[nodiscard]] std::optional<std::uint32_t> event_of_samples() const {
         std::map<std::uint32_t, std::size_t> rows_of_event;
         for (const TimelineRow& row : rows_.rows) {
@@ -137,9 +140,13 @@ private:
         for (const TimelineSwitch& one : rows_.switches) {
             rows_of_event.erase(rows_.rows[one.row].event);
         }
-        const auto most = std::max_element(rows_of_event.begin(), rows_of_event.end(),
-                                           [](const auto& a, const auto& b) { return a.second < b.second; });
-        return most == rows_of_event.end() ? std::nullopt : std::optional{most->first};
+        const auto rank_of = [&](const auto& one) {
+            const TimelineEvent& event = rows_.events[one.first];
+            return std::tuple{event.has_time() && !off_cpu::is_event(event.name), one.second};
+        };
+        const auto best = std::max_element(rows_of_event.begin(), rows_of_event.end(),
+                                           [&](const auto& a, const auto& b) { return rank_of(a) < rank_of(b); });
+        return best == rows_of_event.end() ? std::nullopt : std::optional{best->first};
     }
 
     void from_samples() {

@@ -17,10 +17,8 @@
 namespace perfleet {
 namespace {
 
-enum class FigureFormat : std::uint8_t { kHtml, kSvg, kPng };
-
 struct ScheduleOptions {
-    FigureFormat format = FigureFormat::kHtml;
+    std::string format = "html";
 };
 
 constexpr std::size_t kScheduleSpansMax = 150'000;  // of a page
@@ -29,25 +27,12 @@ constexpr std::size_t kScheduleSpansMax = 150'000;  // of a page
 constexpr std::size_t kThreadSizeBytes = 768;
 constexpr std::size_t kRowSizeBytes = 128;
 
-OptionTable<ScheduleOptions> make_schedule_options() {
-    OptionTable<ScheduleOptions> table;
-    table.add({.name = "as",
-               .type = OptionType::kChoice,
-               .value_name = "FORMAT",
-               .summary = "html, svg or png (default: as the name of the file ends)",
-               .choices = {"html", "svg", "png"}},
-              [](const OptionValue& value, ScheduleOptions& options) -> Result<Done> {
-                  const std::string& name = std::get<std::string>(value);
-                  options.format = name == "svg"   ? FigureFormat::kSvg
-                                   : name == "png" ? FigureFormat::kPng
-                                                   : FigureFormat::kHtml;
-                  return Done{};
-              });
-    return table;
-}
-
 const OptionTable<ScheduleOptions>& schedule_options() {
-    static const OptionTable<ScheduleOptions> kTable = make_schedule_options();
+    static const OptionTable<ScheduleOptions> kTable = OptionTable<ScheduleOptions>{}.choice(
+        {.name = "as",
+         .value_name = "FORMAT",
+         .summary = "html, svg, png, or json: the page's data (default: as the name of the file ends)"},
+        &ScheduleOptions::format, {{"html", "html"}, {"svg", "svg"}, {"png", "png"}, {"json", "json"}});
     return kTable;
 }
 
@@ -62,19 +47,18 @@ Result<QueryEnd> write_schedule(const ExportInput& input, Symbolizer&, const Sch
     }
     Schedule schedule = make_schedule(schedule_rows(*timeline));
     const std::size_t run_count = schedule.span_count();
-    if (options.format == FigureFormat::kHtml) {
+    if (options.format == "html" || options.format == "json") {
         merge_short_spans(schedule, kScheduleSpansMax);
     }
     QueryEnd outcome = timeline->outcome();
     outcome.summary = counted_noun(run_count, "run") + " of " + counted_noun(schedule.threads.size(), "thread") +
                       " on " + counted_noun(schedule.lanes.size(), "CPU");
     outcome.warnings.insert(outcome.warnings.end(), schedule.warnings.begin(), schedule.warnings.end());
-    std::string bytes;
-    switch (options.format) {
-        case FigureFormat::kHtml: bytes = schedule_page(schedule, outcome.ledger, outcome.warnings); break;
-        case FigureFormat::kSvg: bytes = svg_of(schedule_figure(schedule)); break;
-        case FigureFormat::kPng: bytes = PERFLEET_TRY(png_of(schedule_figure(schedule))); break;
-    }
+    const FigurePage page = schedule_page(schedule, outcome.ledger, outcome.warnings);
+    const auto bytes = PERFLEET_TRY(options.format == "svg"    ? Result<std::string>{svg_of(schedule_figure(schedule))}
+                                    : options.format == "png"  ? png_of(schedule_figure(schedule))
+                                    : options.format == "json" ? Result<std::string>{figure_json(page)}
+                                                               : Result<std::string>{figure_page(page)});
     PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{bytes})));
     return outcome;
 }

@@ -42,7 +42,7 @@ Json lane_json(const ScheduleLane& lane) {
 
 }  // namespace
 
-std::string schedule_page(const Schedule& schedule, const Ledger& ledger, const std::vector<std::string>& warnings) {
+FigurePage schedule_page(const Schedule& schedule, const Ledger& ledger, const std::vector<std::string>& warnings) {
     FigurePage page;
     page.kind = "schedule";
     page.title = "Scheduling";
@@ -67,7 +67,7 @@ std::string schedule_page(const Schedule& schedule, const Ledger& ledger, const 
                {"preempted", array_of(threads, [](const auto& one) { return one.preempted_count; })}}},
              {"lanes", array_of(schedule.lanes, lane_json)}}
             .dump();
-    return figure_page(page);
+    return page;
 }
 
 }  // namespace perfleet

@@ -10,12 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "exporters/figure/figure_page.h"
 #include "exporters/schedule/schedule.h"
 #include "query-engine/ledger/ledger.h"
 
 namespace perfleet {
 
-[[nodiscard]] std::string schedule_page(const Schedule& schedule, const Ledger& ledger,
-                                        const std::vector<std::string>& warnings);
+[[nodiscard]] FigurePage schedule_page(const Schedule& schedule, const Ledger& ledger,
+                                       const std::vector<std::string>& warnings);
 
 }  // namespace perfleet

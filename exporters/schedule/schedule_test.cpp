@@ -67,6 +67,21 @@ std::vector<std::string> runs_of(const Schedule& schedule, std::size_t lane) {
     return texts;
 }
 
+TEST(Schedule, SamplesOfAClockAreDrawnHoweverManyOtherRowsThereAre) {
+    Rows rows;
+    rows.events = {{"cpu-clock", "ns"}, {"libc.so.6:malloc", "events", false}, {"offcpu-time", "ns"}};
+    rows.sample_at(1'000, 0, 7);
+    for (std::uint64_t ns = 1'100; ns < 1'200; ns += 10) {
+        rows.sample_at(ns, 0, 8);
+        rows.rows.back().event = ns % 20 == 0 ? 1 : 2;
+    }
+    rows.sample_at(2'000, 0, 7);
+    const Schedule schedule = rows.schedule();
+    EXPECT_NE(schedule.warnings.at(0).find("drawn from samples of cpu-clock"), std::string::npos);
+    ASSERT_EQ(schedule.threads.size(), 1U);
+    EXPECT_EQ(schedule.threads[0].command, "t7");
+}
+
 TEST(Schedule, RunsGoFromSwitchToSwitch) {
     Rows rows;
     rows.switch_at(1'000, 0, 7, 0);  // ran since the first row
@@ -194,7 +209,7 @@ TEST(SchedulePage, HoldsEachRun) {
     rows.switch_at(1'900, 0, 9, 7);
     rows.switch_at(2'100, 0, 7, 0);
     const Schedule schedule = rows.schedule();
-    const std::string page = schedule_page(schedule, Ledger{}, {kOdd});
+    const std::string page = figure_page(schedule_page(schedule, Ledger{}, {kOdd}));
     const Json data = Json::parse(json_of_page(page));
     EXPECT_EQ(data["kind"], "schedule");
     const Json& lane = data["schedule"]["lanes"][0];
@@ -205,7 +220,7 @@ TEST(SchedulePage, HoldsEachRun) {
     EXPECT_EQ(data["schedule"]["threads"]["name"], (Json{"t7 100/7", "t9 100/9"}));
     EXPECT_EQ(data["schedule"]["threads"]["running_ns"], (Json{700, 400}));
     EXPECT_EQ(page.find("<b>"), std::string::npos);
-    EXPECT_NE(json_of_page(schedule_page(make_schedule({}), Ledger{}, {})).find("\"lanes\":[]"), std::string::npos);
+    EXPECT_NE(figure_json(schedule_page(make_schedule({}), Ledger{}, {})).find("\"lanes\":[]"), std::string::npos);
 }
 
 TEST(SchedulePage, CountsOneThingAsOne) {
@@ -213,7 +228,7 @@ TEST(SchedulePage, CountsOneThingAsOne) {
     rows.switch_at(1'000, 0, 0, 7);
     rows.switch_at(2'000, 0, 7, 0);
     const Schedule schedule = rows.schedule();
-    EXPECT_NE(json_of_page(schedule_page(schedule, Ledger{}, {})).find("1 CPU, 1 thread, from switches"),
+    EXPECT_NE(figure_json(schedule_page(schedule, Ledger{}, {})).find("1 CPU, 1 thread, from switches"),
               std::string::npos);
     EXPECT_NE(svg_of(schedule_figure(schedule)).find("1 CPU · 1 thread · from switches"), std::string::npos);
 }

@@ -27,7 +27,7 @@ struct FlameGraphOptions {
 
 // Rejects options that only the page has, so that none is ignored silently.
 Result<Done> check_text(const FlameGraphOptions& options) {
-    for (const char* name : {"before", "title", "slices", "slowest", "of", "as"}) {
+    for (const char* name : {"before", "within-run", "title", "slices", "slowest", "of", "as"}) {
         if (options.is_given(name)) {
             return Error{ErrorCode::kUsage, std::string{"--"} + name + ": --text doesn't use it (-o FILE.html does)"};
         }
