@@ -18,6 +18,7 @@
 #include "daemon/start/program_start.h"
 #include "daemon/start/stop_signal.h"
 #include "exporters/format/export_format.h"
+#include "exporters/page/page_files.h"
 #include "exporters/report/report.h"
 #include "query-engine/http/api/http_api.h"
 #include "query-engine/http/http_server.h"
@@ -171,20 +172,24 @@ public:
                 };
             }
         }
-        api_ = std::make_unique<HttpApi>(HttpApiOptions{std::move(backend), options.service_key,
-                                                        [this] { return http_metrics(*server_, pushes_.get()); },
-                                                        options.debuginfod_upstream});
+        api_ = std::make_unique<HttpApi>(
+            HttpApiOptions{.backend = std::move(backend),
+                           .service_key = options.service_key,
+                           .metrics = [this] { return http_metrics(*server_, pushes_.get()); },
+                           .page = page_files(),
+                           .debuginfod_upstream = options.debuginfod_upstream});
         auto listening = PERFLEET_TRY(listen_at(address));
         socket_path_ = address.path;
         address_ = bound_address(address, listening.get());
         server_ = PERFLEET_TRY(HttpServer::make(
             std::move(listening),
-            {[this](const HttpRequest& request, HttpReply& reply) { api_->answer(request, reply); },
-             [this](std::string_view path) { return api_->role_of(path); },
-             [this](const HttpRequest& request, HttpReply& reply) { return api_->answer_at_once(request, reply); },
-             address.is_loopback() ? address.host : "",
-             {options.tokens, {options.certificate, options.key, options.client_ca}},
-             log}));
+            {.handler = [this](const HttpRequest& request, HttpReply& reply) { api_->answer(request, reply); },
+             .role_of = [this](std::string_view path) { return api_->role_of(path); },
+             .answer_at_once = [this](const HttpRequest& request,
+                                      HttpReply& reply) { return api_->answer_at_once(request, reply); },
+             .host = address.is_loopback() ? address.host : "",
+             .access = {options.tokens, {options.certificate, options.key, options.client_ca}},
+             .log = log}));
         server_->start();
         return Done{};
     }

@@ -1,15 +1,7 @@
-# cmake -D PAGE=flame.html -D NAME=kPage -D HEADER=page_text.h -D OUTPUT=… -P page_text.cmake
-# Makes the C++ source that HEADER declares: NAMEBeforeData and NAMEBehindData, a page of dist/ before and behind @DATA@.
+# cmake -D FILES=a.html:b.js -D NAMES=kA:kB -D HEADER=page_text.h -D OUTPUT=… -P page_text.cmake
+# Makes the C++ source that HEADER declares, of files of dist/: each is a text NAME; one with @DATA@ in it is two,
+# NAMEBeforeData and NAMEBehindData.
 cmake_policy(SET CMP0007 NEW)
-
-file(READ "${PAGE}" page)
-string(FIND "${page}" "@DATA@" at)
-if(at EQUAL -1)
-  message(FATAL_ERROR "${PAGE} has no @DATA@: run npm run build in exporters/page")
-endif()
-string(SUBSTRING "${page}" 0 ${at} before)
-math(EXPR at "${at} + 6")
-string(SUBSTRING "${page}" ${at} -1 behind)
 
 # Compilers take literals of 64 KiB.
 function(literal_of text variable)
@@ -23,17 +15,26 @@ function(literal_of text variable)
   endwhile()
   set(${variable} "${literals}" PARENT_SCOPE)
 endfunction()
-literal_of("${before}" before)
-literal_of("${behind}" behind)
-file(WRITE "${OUTPUT}" "// Made by page_text.cmake.
-#include \"${HEADER}\"
 
-namespace perfleet {
+set(source "// Made by page_text.cmake.\n#include \"${HEADER}\"\n\nnamespace perfleet {\n\n")
+function(add_text name text)
+  literal_of("${text}" literals)
+  set(source "${source}const std::string_view ${name}{\n${literals}};\n" PARENT_SCOPE)
+endfunction()
 
-const std::string_view ${NAME}BeforeData{
-${before}};
-const std::string_view ${NAME}BehindData{
-${behind}};
-
-}  // namespace perfleet
-")
+string(REPLACE ":" ";" files "${FILES}")
+string(REPLACE ":" ";" names "${NAMES}")
+foreach(file name IN ZIP_LISTS files names)
+  file(READ "${file}" text)
+  string(FIND "${text}" "@DATA@" at)
+  if(at EQUAL -1)
+    add_text(${name} "${text}")
+  else()
+    string(SUBSTRING "${text}" 0 ${at} before)
+    math(EXPR at "${at} + 6")
+    string(SUBSTRING "${text}" ${at} -1 behind)
+    add_text(${name}BeforeData "${before}")
+    add_text(${name}BehindData "${behind}")
+  endif()
+endforeach()
+file(WRITE "${OUTPUT}" "${source}\n}  // namespace perfleet\n")

@@ -4,6 +4,8 @@
 #include <charconv>
 
 #include "daemon/option/option.h"
+#include "schemas/text/parse.h"
+#include "schemas/zmtp/token.h"
 
 namespace perfleet {
 namespace {
@@ -121,6 +123,17 @@ bool accepts(std::string_view list, std::string_view coding) {
         accepts_any |= name == "*" && !is_refused;
     }
     return accepts_any;
+}
+
+bool has_cookie(std::string_view header, std::string_view cookie) {
+    const std::string_view name = cookie.substr(0, cookie.find('=') + 1);
+    while (!header.empty()) {
+        const std::string_view part = trimmed(take_part(header, ';'));
+        if (part.starts_with(name) && is_same_hash(hash_of_token(part), hash_of_token(cookie))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 }  // namespace perfleet

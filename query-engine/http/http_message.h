@@ -64,4 +64,7 @@ public:
 // Whether a list such as `gzip;q=0.5, *;q=0` accepts this coding.
 [[nodiscard]] bool accepts(std::string_view list_untrusted, std::string_view coding);
 
+// Whether a Cookie header has this NAME=VALUE. In a time that doesn't depend on the value.
+[[nodiscard]] bool has_cookie(std::string_view header_untrusted, std::string_view cookie);
+
 }  // namespace perfleet

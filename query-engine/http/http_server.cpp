@@ -486,6 +486,12 @@ private:
     }
 
     std::optional<HttpResponse> denial_of_head() {
+        if (const std::string& cookie = shared_.options.cookie; !cookie.empty()) {
+            return role_ == HttpRole::kNone ||
+                           (role_ == HttpRole::kRead && has_cookie(request_.header("cookie"), cookie))
+                       ? std::optional<HttpResponse>{}
+                       : plain_answer(http::status::unauthorized, "open the link that perfleet web printed");
+        }
         if (!shared_.access.asks()) {
             return std::nullopt;
         }

@@ -47,6 +47,8 @@ struct HttpServerOptions {
     std::string host{};  // a loopback address, whose Host is checked; empty: any Host
     HttpAccessFiles access{};
     LogSink log{};
+    // NAME=VALUE: only who shows this cookie may read, and nobody may push. Empty: `access` says who may.
+    std::string cookie{};
 };
 
 class HttpServer {

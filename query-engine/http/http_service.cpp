@@ -1,5 +1,6 @@
 #include "query-engine/http/http_service.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "query-engine/statistic/answer/answer_size.h"
 #include "schemas/gzip/gzip.h"
 #include "schemas/host/file_descriptor.h"
+#include "schemas/host/host_clock.h"
 
 namespace perfleet {
 namespace {
@@ -21,7 +23,8 @@ constexpr const char* kBinary = "application/octet-stream";
 // Receives an answer within the process.
 class LocalReply : public QueryReply {
 public:
-    explicit LocalReply(const std::atomic<bool>& cancelled) : cancelled_{cancelled} {}
+    explicit LocalReply(const std::atomic<bool>& cancelled, ProgressReport progress = {})
+        : cancelled_{cancelled}, progress_{std::move(progress)} {}
 
     Result<Done> send_table(Answer answer) override {
         std::size_t size_bytes = 0;
@@ -39,12 +42,13 @@ public:
         return Error{ErrorCode::kInvalid, "a table was asked for"};
     }
     [[nodiscard]] const std::atomic<bool>& cancelled() const override { return cancelled_; }
-    [[nodiscard]] ProgressReport progress() override { return {}; }
+    [[nodiscard]] ProgressReport progress() override { return progress_; }
 
     [[nodiscard]] Answer& answer() { return answer_; }
 
 private:
     const std::atomic<bool>& cancelled_;
+    ProgressReport progress_;
     Answer answer_;
 };
 
@@ -73,24 +77,28 @@ private:
 // Sends a file's bytes as they come.
 class StreamedReply final : public LocalReply {
 public:
-    StreamedReply(HttpReply& reply, HttpResponse head)
-        : LocalReply{reply.cancelled()}, reply_{reply}, head_{std::move(head)} {}
+    StreamedReply(HttpReply& reply, HttpResponse head, ProgressLines& progress)
+        : LocalReply{reply.cancelled(), progress.report()},
+          reply_{reply},
+          head_{std::move(head)},
+          progress_{progress} {}
 
     Result<Done> write_at(std::uint64_t, std::span<const std::byte> bytes) override {
         begin();
         return reply_.write(bytes);
     }
     void begin() {
-        if (!has_begun_) {
+        if (!has_begun_ && !progress_.has_begun()) {
             reply_.begin(head_);
-            has_begun_ = true;
         }
+        has_begun_ = true;
     }
     [[nodiscard]] bool has_begun() const { return has_begun_; }
 
 private:
     HttpReply& reply_;
     HttpResponse head_;
+    ProgressLines& progress_;
     bool has_begun_ = false;
 };
 
@@ -180,9 +188,46 @@ void send(const HttpRequest& request, HttpReply& reply, HttpResponse answer) {
     reply.send(std::move(answer));
 }
 
+ProgressLines::ProgressLines(const HttpRequest& request, HttpReply& reply)
+    : reply_{reply},
+      is_wanted_{request.method != "HEAD" && request.header("accept") == kJsonLines},
+      next_ns_{monotonic_now_ns() + kProgressFirstNs} {}
+
+ProgressReport ProgressLines::report() {
+    return is_wanted_ ? [this](std::uint64_t done, std::uint64_t total) { say(done, total); } : ProgressReport{};
+}
+
+bool ProgressLines::has_begun() const {
+    const std::scoped_lock lock{mutex_};
+    return has_begun_;
+}
+
+void ProgressLines::say(std::uint64_t done, std::uint64_t total) {
+    const std::scoped_lock lock{mutex_};
+    if (monotonic_now_ns() < next_ns_) {
+        return;
+    }
+    if (!std::exchange(has_begun_, true)) {
+        reply_.begin({200, kJsonLines, {}});
+    }
+    const std::string line = fmt::format("{{\"progress\":[{},{}]}}\n", done, total);
+    (void)reply_.write(std::as_bytes(std::span{line}));  // of a client that has gone the query knows by cancelled()
+    next_ns_ = monotonic_now_ns() + kProgressEveryNs;
+}
+
+void ProgressLines::send(const HttpResponse& answer) {
+    std::string text = answer.body;
+    if (answer.status != 200) {
+        auto error = nlohmann::json::parse(answer.body);
+        error["status"] = answer.status;
+        text = error.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    }
+    (void)reply_.write(std::as_bytes(std::span{text}));
+}
+
 Result<Answer> ask_table(const HttpBackend& backend, const std::string& command, OptionValues values,
-                         const std::atomic<bool>& cancelled) {
-    LocalReply reply{cancelled};
+                         const std::atomic<bool>& cancelled, ProgressReport progress) {
+    LocalReply reply{cancelled, std::move(progress)};
     PERFLEET_TRY(backend.query({command, std::move(values)}, reply));
     return std::move(reply.answer());
 }
@@ -200,12 +245,15 @@ void stream_export(const HttpBackend& backend, const ExportFormat& format, Optio
         200, kBinary, {}, {{"Content-Disposition", "attachment; filename=\"" + format.name + "\""}}};
     Query query = export_query(format, std::move(values));
     if (format.is_sequential) {
-        StreamedReply streamed{reply, head};
+        ProgressLines progress{request, reply};
+        StreamedReply streamed{reply, head, progress};
         const auto end = backend.query(std::move(query), streamed);
         if (end.ok()) {
             streamed.begin();  // also of an empty file
         } else if (streamed.has_begun()) {
             reply.abort();
+        } else if (progress.has_begun()) {
+            progress.send(error_answer(end.error()));
         } else {
             reply.send(error_answer(end.error()));
         }

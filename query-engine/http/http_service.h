@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <span>
 #include <string>
 
@@ -52,12 +53,43 @@ struct HttpBackend {
 // A JSON or text answer, compressed if the request accepts it and it is large enough to be worth it.
 void send(const HttpRequest& request, HttpReply& reply, HttpResponse answer);
 
+// The type of answers with progress.
+inline constexpr const char* kJsonLines = "application/x-ndjson";
+
 // Of a table's rows and texts, while they become an answer of HTTP.
 inline constexpr std::size_t kTableSizeBytesMax = 64U << 20;
 
+// Answers a client that accepts kJsonLines: lines {"progress":[rows read, of all]} while the query runs, from
+// kProgressFirstNs on, then the answer as without them. Errors after the first line are one, {"error":"…","status":n}.
+//
+// The handler's thread; report() is called by any.
+class ProgressLines {
+public:
+    static constexpr std::uint64_t kProgressFirstNs = 300'000'000;
+    static constexpr std::uint64_t kProgressEveryNs = 100'000'000;
+
+    ProgressLines(const HttpRequest& request, HttpReply& reply);
+
+    // Empty: the client wants none.
+    [[nodiscard]] ProgressReport report();
+    // Whether a line was sent, so that the answer must follow by write().
+    [[nodiscard]] bool has_begun() const;
+    // Ends a begun answer.
+    void send(const HttpResponse& answer);
+
+private:
+    void say(std::uint64_t done, std::uint64_t total);
+
+    HttpReply& reply_;
+    bool is_wanted_;
+    mutable std::mutex mutex_;
+    std::uint64_t next_ns_;
+    bool has_begun_ = false;
+};
+
 // Runs a table command. Errors: those of the service; kTooLarge, beyond kTableSizeBytesMax.
 [[nodiscard]] Result<Answer> ask_table(const HttpBackend& backend, const std::string& command, OptionValues values,
-                                       const std::atomic<bool>& cancelled);
+                                       const std::atomic<bool>& cancelled, ProgressReport progress = {});
 
 // Runs an export into memory. Errors: also kTooLarge, beyond `size_bytes_max`.
 [[nodiscard]] Result<std::string> ask_bytes(const HttpBackend& backend, Query query, std::size_t size_bytes_max,

@@ -34,7 +34,7 @@ constexpr AddCommands* kCommands[] = {
     add_symbols_commands, add_diff_command,    add_bench_command,  add_compare_command,  add_flamegraph_command,
     add_timeline_command, add_export_command,  add_import_command, add_keygen_command,   add_inspect_command,
     add_relay_command,    add_control_command, add_copy_command,   add_backup_commands,  add_completion_command,
-    add_config_command,   add_mcp_command};
+    add_config_command,   add_mcp_command,     add_web_command};
 
 // The exit status: a failure if the output could not be written.
 int with_output_written(int status) {

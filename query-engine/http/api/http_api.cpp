@@ -39,11 +39,13 @@ bool is_probe(std::string_view path) { return path == "/healthz" || path == "/re
 HttpRole HttpApi::role_of(std::string_view path) const {
     const bool is_push = (path == kImportPath && options_.backend.import) ||
                          (options_.backend.push && std::ranges::find(kPushPaths, path) != kPushPaths.end());
-    return is_probe(path) ? HttpRole::kNone : is_push ? HttpRole::kPush : HttpRole::kRead;
+    const bool is_open = is_probe(path) || path == kOpenPath || find_page_file(options_.page, path) != nullptr;
+    return is_open ? HttpRole::kNone : is_push ? HttpRole::kPush : HttpRole::kRead;
 }
 
 bool HttpApi::answer_at_once(const HttpRequest& request, HttpReply& reply) const {
-    if (!is_probe(request.path) && request.path != "/metrics") {
+    const bool is_page = find_page_file(options_.page, request.path) != nullptr;
+    if (!is_page && !is_probe(request.path) && request.path != "/metrics") {
         return false;
     }
     answer(request, reply);
@@ -61,8 +63,10 @@ void HttpApi::answer(const HttpRequest& request, HttpReply& reply) const {
     if (options_.backend.push && std::ranges::find(kPushPaths, path) != kPushPaths.end()) {
         return answer_push(options_.backend, request, reply);
     }
-    const bool is_known = is_probe(path) || path == "/metrics" || path == kExport || path == kPprof ||
-                          path.starts_with(kQuery) || path.starts_with(kDebuginfodPath) ||
+    const PageFile* const file = find_page_file(options_.page, path);
+    const bool is_link = path == kOpenPath && options_.link != nullptr;
+    const bool is_known = file != nullptr || is_link || is_probe(path) || path == "/metrics" || path == kExport ||
+                          path == kPprof || path.starts_with(kQuery) || path.starts_with(kDebuginfodPath) ||
                           path == "/pyroscope/render" || path == "/pyroscope/render-diff";
     if (!is_known) {
         return reply.send(text_answer(404, "there is nothing at " + path.substr(0, 256)));
@@ -72,7 +76,11 @@ void HttpApi::answer(const HttpRequest& request, HttpReply& reply) const {
         refused.headers.emplace_back("Allow", "GET, HEAD");
         return reply.send(std::move(refused));
     }
-    if (path.starts_with(kQuery)) {
+    if (file != nullptr) {
+        answer_page_file(*file, request, reply);
+    } else if (is_link) {
+        options_.link->answer(request, reply);
+    } else if (path.starts_with(kQuery)) {
         answer_query(request, reply);
     } else if (path == kExport) {
         answer_export(request, reply);
@@ -98,12 +106,18 @@ void HttpApi::answer_query(const HttpRequest& request, HttpReply& reply) const {
     }
     std::vector<OptionSpec> options = (*command)->selection();
     options.insert(options.end(), (*command)->options.begin(), (*command)->options.end());
+    ProgressLines progress{request, reply};
     const auto answer = [&]() -> Result<std::string> {
         auto values = PERFLEET_TRY(option_values(request, options));
-        return options_.backend.json_report(
-            PERFLEET_TRY(ask_table(options_.backend, (*command)->name, std::move(values), reply.cancelled())));
+        return options_.backend.json_report(PERFLEET_TRY(
+            ask_table(options_.backend, (*command)->name, std::move(values), reply.cancelled(), progress.report())));
     }();
-    send(request, reply, answer.ok() ? HttpResponse{200, "application/json", *answer} : error_answer(answer.error()));
+    const HttpResponse response =
+        answer.ok() ? HttpResponse{200, "application/json", *answer} : error_answer(answer.error());
+    if (progress.has_begun()) {
+        return progress.send(response);
+    }
+    send(request, reply, response);
 }
 
 void HttpApi::answer_export(const HttpRequest& request, HttpReply& reply) const {

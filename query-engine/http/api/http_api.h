@@ -1,8 +1,11 @@
 // perfleet over HTTP: which path is answered by what.
 //
+//   GET /, …                              the page for browsers (page/)
 //   GET /healthz, /readyz                 "ok"
 //   GET /metrics                          counters of this server, for Prometheus
 //   GET /api/v1/query/COMMAND?OPTION=…    a table, as `perfleet COMMAND --format json` prints it
+//                                         with `Accept: application/x-ndjson` lines {"progress":[rows read, of all]},
+//                                         then the table, or {"error":"…","status":n}
 //   GET /api/v1/export?to=FORMAT&OPTION=… a file, as `perfleet export --to FORMAT` writes it
 //   GET /api/v1/pprof?seconds=N&OPTION=…  the same to pprof, of the last N seconds: for `go tool pprof URL`
 //   POST /api/v1/import?target=NAME&label=K=V   a profile of pprof, stored as `perfleet import` does
@@ -15,10 +18,12 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 
 #include "query-engine/http/http_access.h"
 #include "query-engine/http/http_service.h"
+#include "query-engine/http/page/page.h"
 
 namespace perfleet {
 
@@ -28,6 +33,8 @@ struct HttpApiOptions {
     HttpBackend backend;
     std::string service_key = "comm";        // whose rows are a service (pyroscope/selector.h)
     std::function<std::string()> metrics{};  // Prometheus' text
+    std::span<const PageFile> page{};        // empty: no page
+    OneTimeLink* link = nullptr;             // null: none
     std::string debuginfod_upstream{};       // URL of a server that has other symbols; empty: none
 };
 

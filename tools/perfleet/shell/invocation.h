@@ -82,7 +82,7 @@ using AddCommands = void(CLI::App& app, Invocation& invocation);
 AddCommands add_annotate_command, add_backup_commands, add_bench_command, add_compare_command, add_completion_command,
     add_config_command, add_control_command, add_copy_command, add_diff_command, add_export_command,
     add_flamegraph_command, add_import_command, add_inspect_command, add_keygen_command, add_mcp_command,
-    add_record_command, add_relay_command, add_stat_command, add_table_commands, add_timeline_command;
+    add_record_command, add_relay_command, add_stat_command, add_table_commands, add_timeline_command, add_web_command;
 // Below `sessions` and `symbols`, behind add_table_commands.
 AddCommands add_sessions_commands, add_symbols_commands;
 
