@@ -79,6 +79,10 @@ class Browser:
                 raise TimeoutError(f"{path} isn't drawn")
             time.sleep(0.02)
 
+    def visit(self, address):
+        """Returns when the document is loaded."""
+        self._ask("POST", "/url", {"url": address})
+
     def run(self, script, *arguments):
         """What the body of a function returns."""
         return self._ask("POST", "/execute/sync", {"script": script, "args": list(arguments)})

@@ -42,7 +42,11 @@ export function showFooter(root: HTMLElement, answers: Pick<Answer, 'ledger' | '
     root.append(footer);
 }
 
-export function answerTable(root: HTMLElement, answer: Answer, options: TableOptions): Table {
+export function answerTable(root: HTMLElement, answer: Answer, options: TableOptions): void {
+    if (answer.rows.length === 0) {
+        root.append(make('p', 'hint', `${options.title}: there are none in the selection.`));
+        return;
+    }
     const section = make('section', 'list wide');
     section.setAttribute('aria-label', options.title);
     const shown = options.columns?.map((name) => answer.columns.findIndex((column) => column.name === name)).filter((place) => place >= 0)
@@ -64,5 +68,4 @@ export function answerTable(root: HTMLElement, answer: Answer, options: TableOpt
     const table = new Table(section, options.title, columns, !isUp, (row) => options.onPick?.(row));
     table.show([...answer.rows.keys()], formatCount(answer.rows.length));
     root.append(section);
-    return table;
 }

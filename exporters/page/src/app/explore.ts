@@ -46,6 +46,7 @@ export function showFlame(place: Place, root: HTMLElement, data: FlameData, stat
     showNarrow();
     view.part('tools').append(narrow);
     place.signal.addEventListener('abort', () => view.destroy());
+    Object.assign(window, { page: view });  // for tests
     return view;
 }
 

@@ -75,9 +75,9 @@ function showTargets(place: Place, targets: Target[]): void {
 }
 
 // The amount over time, by a label; dragging selects a time.
-async function showSeries(place: Place, key: string): Promise<Answer> {
+async function showSeries(place: Place, root: HTMLElement, key: string): Promise<Answer> {
     const answer = await place.ask('profile over time', (asking) => ask('series', { ...paramsOf(place.selection), by: key, steps: String(kSteps) }, asking));
-    const chart = chartPanel(place.root, `${answer.measure?.event ?? 'samples'} over time (UTC), by ${key}: drag to select a time`, 'series', place.signal,
+    const chart = chartPanel(root, `${answer.measure?.event ?? 'samples'} over time (UTC), by ${key}: drag to select a time`, 'series', place.signal,
         (container, host) => new SeriesChart(container, host, answer, (from, until) => place.go({ selection: { from: timeOf(from), until: timeOf(until) } }), place.signal));
     const legend = make('p', 'legend');
     chart.groups.forEach((name, i) => {
@@ -85,7 +85,7 @@ async function showSeries(place: Place, key: string): Promise<Answer> {
         swatch.style.background = chart.colourOf(i);
         legend.append(swatch, `${name} ${formatAmount(chart.totals[i], answer.measure?.unit ?? 'samples')}`);
     });
-    place.root.append(legend);
+    root.append(legend);
     return answer;
 }
 
@@ -108,9 +108,10 @@ export const fleet: Tab = {
         const of = reader(labels);
         const keys = [...new Set([...kKeys, ...labels.rows.map((row) => String(of(row, 'label')))])];
         head.append(choiceField('By', keys.map((name) => new Option(name, name)), key, (by) => place.go({ state: { by } })));
-        place.root.append(head);
-        const series = await showSeries(place, key);
+        const above = make('div', 'above');
+        place.root.append(head, above);
         showTargets(place, all);
+        const series = await showSeries(place, above, key);
         showFooter(place.root, [losses, series], ['all rows', series.measure?.event ?? 'samples']);
     },
 };

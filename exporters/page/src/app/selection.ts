@@ -97,7 +97,9 @@ export function choiceField(name: string, options: HTMLOptionElement[], value: s
     return field(name, select);
 }
 
-// The bar: fields for the words that the view uses.
+const kNarrowPixels = 820;
+
+// The bar: fields for the words that the view uses. On a phone it is closed until it is wanted.
 export function selectionBar(inventory: Inventory, selection: Selection, words: readonly SelectionWord[], onChange: (part: Partial<Selection>) => void): HTMLElement {
     const bar = make('form', 'selection');
     bar.setAttribute('aria-label', 'Selection');
@@ -129,5 +131,8 @@ export function selectionBar(inventory: Inventory, selection: Selection, words: 
     if (words.some((word) => selection[word] !== '')) {
         bar.append(makeButton('Clear', () => onChange(emptySelection())));
     }
-    return bar;
+    const whole = make('details', 'selection-bar');
+    whole.open = window.innerWidth > kNarrowPixels;
+    whole.append(make('summary', '', 'Selection: ' + (words.filter((word) => selection[word] !== '').map((word) => `${word} ${selection[word]}`).join(', ') || 'everything')), bar);
+    return whole;
 }

@@ -19,6 +19,7 @@ export class SeriesChart extends Chart {
     private readonly most: number;
     private range: [from: number, to: number] | null = null;
     private first = -1;
+    private isMoved = false;
 
     private readonly startMs: number;
     private readonly stepMs: number;
@@ -114,19 +115,19 @@ export class SeriesChart extends Chart {
         this.canvas.addEventListener('pointerdown', (event) => {
             this.canvas.setPointerCapture(event.pointerId);
             this.first = this.stepAt(event.offsetX);
-            this.isDrag = false;
+            this.isMoved = false;
         }, { signal });
         this.canvas.addEventListener('pointermove', (event) => {
             const last = this.stepAt(event.offsetX);
             if (this.first >= 0 && last !== this.first) {
-                this.isDrag = true;
+                this.isMoved = true;
                 this.range = [Math.min(this.first, last), Math.max(this.first, last) + 1];
                 this.drawNow();
             }
         }, { signal });
         this.canvas.addEventListener('pointerup', () => {
             this.first = -1;
-            if (this.isDrag && this.range) {
+            if (this.isMoved && this.range) {
                 this.onRange(this.startMs + this.range[0] * this.stepMs, this.startMs + this.range[1] * this.stepMs);
             }
         }, { signal });

@@ -21,7 +21,6 @@ async function showWindow(place: Place, root: HTMLElement, fromMs: number, until
     place.offer('flamegraph', { ...params, output: 'flamegraph.html' }, profileFiles(params));
     const view = showFlame(place, root, graph, { view: 'icicle' }, () => {});
     view.part('tools').append(makeButton('Explore this window', () => place.go({ tab: 'explore', selection: range, state: {} })));
-    root.scrollIntoView({ block: 'nearest' });
 }
 
 export const subsecond: Tab = {

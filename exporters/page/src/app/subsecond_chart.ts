@@ -44,6 +44,7 @@ export class SubsecondChart extends Chart {
     private window: [first: number, last: number] | null = null;  // cells, both included
     private begun = -1;
     private wasDown = false;
+    private isMoved = false;
 
     // `onWindow`: ms since 1970, of whole cells, or of a column of several seconds.
     constructor(container: HTMLElement, host: ChartHost, private readonly data: SubsecondData, private readonly onWindow: (fromMs: number, untilMs: number) => void, signal: AbortSignal) {
@@ -70,14 +71,14 @@ export class SubsecondChart extends Chart {
         if (item >= 0) {
             this.canvas.setPointerCapture(event.pointerId);
             this.wasDown = true;
-            this.isDrag = false;
+            this.isMoved = false;
             this.begun = item;
         }
     }
 
     private drag(item: number): void {
         if (this.wasDown && item >= 0 && item !== this.begun) {
-            this.isDrag = true;
+            this.isMoved = true;
             this.window = [Math.min(this.begun, item), Math.max(this.begun, item)];
             this.drawNow();
         }
@@ -86,7 +87,7 @@ export class SubsecondChart extends Chart {
     private release(): void {
         if (this.wasDown) {
             this.wasDown = false;
-            this.finish(this.window && this.isDrag ? (this.window[0] === this.begun ? this.window[1] : this.window[0]) : this.begun);
+            this.finish(this.window && this.isMoved ? (this.window[0] === this.begun ? this.window[1] : this.window[0]) : this.begun);
         }
     }
 

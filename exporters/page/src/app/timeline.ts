@@ -23,11 +23,7 @@ export const timeline: Tab = {
         if (show !== '') {
             place.offer(show, params);
             const answer = await place.ask(show, (asking) => ask(show, params, asking));
-            if (answer.rows.length > 0) {
-                answerTable(place.root, answer, { title: kShown.find(([value]) => value === show)![1] });
-            } else {
-                place.root.append(make('p', 'hint', `The selection has no ${show.replace('-', ' ')}.`));
-            }
+            answerTable(place.root, answer, { title: kShown.find(([value]) => value === show)![1] });
             showFooter(place.root, [answer]);
             return;
         }
