@@ -197,6 +197,22 @@ TEST_F(LostLog, IsOneInWhosePlaceAPipeStands) {
     expect_named(newest);
 }
 
+// A log that held nothing: those behind it are read.
+TEST_F(LostLog, IsNoneWhereSomethingElseStandsBeforeTheOthers) {
+    make(false);
+    const fs::path earliest = fs::path{data_} / "000001.log";
+    ASSERT_LT(earliest.filename().string(), first_);
+    ASSERT_EQ(::mkfifo(earliest.c_str(), 0600), 0);
+    auto reader = open_store_reader(data_);
+    ASSERT_TRUE(reader.ok()) << reader.error().message;
+    EXPECT_EQ(count(**reader), seq_count_);
+    fs::remove(earliest);
+    fs::create_symlink(data_ + "/nowhere", earliest);
+    auto again = open_store_reader(data_);
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(count(**again), seq_count_);
+}
+
 // The manifest and its copy are older ones, of a whole store; the log goes on behind table files that they don't name.
 TEST_F(LostLog, TellsThatTheManifestIsAnOlderOne) {
     const auto put = [&](std::uint64_t seq) {

@@ -65,6 +65,16 @@ public:
                                  rocksdb::IODebugContext* context) override {
         return is_no_regular_file(path) ? missing(path) : target()->FileExists(path, options, context);
     }
+    // Without logs that are no files: a reader that can't open a log takes it for one that the writer has just deleted,
+    // and reads no later one.
+    rocksdb::IOStatus GetChildren(const std::string& folder, const rocksdb::IOOptions& options,
+                                  std::vector<std::string>* names, rocksdb::IODebugContext* context) override {
+        const rocksdb::IOStatus listed = target()->GetChildren(folder, options, names, context);
+        std::erase_if(*names, [&](const std::string& name) {
+            return name.ends_with(".log") && is_no_regular_file(folder + "/" + name);
+        });
+        return listed;
+    }
     rocksdb::IOStatus LockFile(const std::string& path, const rocksdb::IOOptions& options, rocksdb::FileLock** lock,
                                rocksdb::IODebugContext* context) override {
         return owned(target()->LockFile(path, options, lock, context), path);
