@@ -31,8 +31,8 @@
 #include "target-collector/linux/link/control_executor.h"
 #include "target-collector/linux/link/disk_spool.h"
 #include "target-collector/linux/link/fallback_link.h"
-#include "target-collector/linux/link/file_link.h"
 #include "target-collector/linux/link/gateway_link.h"
+#include "target-collector/linux/link/sink_link.h"
 #include "target-collector/linux/link/wire_thread.h"
 #include "target-collector/linux/option_check.h"
 #include "target-collector/linux/sealer_sink.h"
@@ -88,12 +88,12 @@ public:
           losses_{losses_memory_.span()},
           builder_{values_, bytes_memory_.span(), limits::kBatchRowsMax},
           session_{new_session_id(), {}, {}, observe_clocks()},
-          sealer_{{session_.session, limits::kBatchRowsMax, limits::kBatchAgeNsMax, &live_counts_},
+          sealer_{{session_.session, limits::kBatchRowsMax, options_.batch_age_ns_max, &live_counts_},
                   builder_,
                   counts_,
                   batches_,
                   losses_},
-          sink_{sealer_, bucket_clock_},
+          sink_{sealer_, bucket_clock_, ends_epoch_},
           clock_watch_{session_.start_point},
           epoll_fd_{::epoll_create1(EPOLL_CLOEXEC)} {}
 
@@ -104,6 +104,7 @@ public:
     [[nodiscard]] std::string peer() const override { return wire_->peer(); }
     [[nodiscard]] Result<CollectorSummary> run() override;
     void stop() override;
+    void end_epoch() override { ends_epoch_ = true; }
 
 private:
     // Both threads call it.
@@ -145,6 +146,7 @@ private:
     std::vector<ConnectKeys> keys_;
     SessionDescription session_;
     Sealer sealer_;
+    std::atomic<bool> ends_epoch_{false};
     SealerSink sink_;
     ClockWatch clock_watch_;
     std::unique_ptr<WaitingDriver> driver_;  // until it moves to the wire thread
@@ -205,11 +207,15 @@ Result<Done> LinuxCollector::open_spool() {
 
 Result<Done> LinuxCollector::open_driver() {
     if (!options_.output_file.empty()) {
-        auto link = FileLink::create(options_.output_file, options_.is_output_forced);
+        auto link = SinkLink::to_file(options_.output_file, options_.is_output_forced);
         if (!link.ok()) {
             return Error{link.error().code, "--output " + link.error().message};
         }
         driver_ = std::move(*link);
+        return Done{};
+    }
+    if (options_.take_frame) {
+        driver_ = SinkLink::to_function(options_.take_frame);
         return Done{};
     }
     driver_ = PERFLEET_TRY(GatewayLink::connect(gateway()));

@@ -2,15 +2,18 @@
 // main(); `perfleet record` runs one against a gateway in its own process.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/log_event.h"
@@ -27,6 +30,9 @@ struct CollectorOptions : GatewayChoice {
     std::string gateway_name;       // for messages; empty: "the gateway at ENDPOINT"
     std::string output_file;        // write frames to this file instead of a gateway
     bool is_output_forced = false;  // may replace a file
+    // Takes frames in this process, in place of a gateway, or nothing of them. Called by one thread.
+    std::function<Result<Done>(std::span<const std::byte> frame)> take_frame;
+    std::uint64_t batch_age_ns_max = limits::kBatchAgeNsMax;  // rows wait no longer for their batch to fill
     // File for frames that the gateway hasn't acknowledged within exit_wait_s at the end; empty: they are lost.
     std::string unacknowledged_file;
     std::vector<std::string> events;         // as written after -e; empty: cycles, or cpu-clock if the machine has none
@@ -126,6 +132,9 @@ public:
 
     // Signal-safe. The first call ends the collection in order; the second also stops waiting for acknowledgements.
     virtual void stop() = 0;
+
+    // From any thread: the next rows belong to a new epoch, which can be understood without those before it.
+    virtual void end_epoch() = 0;
 };
 
 }  // namespace perfleet

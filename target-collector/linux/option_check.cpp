@@ -91,7 +91,7 @@ std::size_t spool_size_bytes_of(const CollectorOptions& options) {
 }
 
 Result<Done> check_options(const CollectorOptions& options) {
-    if (options.gateways.empty() == options.output_file.empty()) {
+    if (!options.take_frame && options.gateways.empty() == options.output_file.empty()) {
         return usage("name either a gateway (--gateway tcp://HOST:PORT) or a file (--output FILE)");
     }
     PERFLEET_TRY(options.check());

@@ -23,7 +23,7 @@ bool FallbackLink::fall_back() {
         return false;
     }
     (void)::mkdir(folder_of(file_path_).c_str(), S_IRWXU);
-    auto link = FileLink::create(unfinished(file_path_), true);
+    auto link = SinkLink::to_file(unfinished(file_path_), true);
     if (!link.ok()) {
         return false;
     }

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "target-collector/linux/link/file_link.h"
+#include "target-collector/linux/link/sink_link.h"
 #include "target-collector/linux/link/waiting_driver.h"
 
 namespace perfleet {

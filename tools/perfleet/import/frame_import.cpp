@@ -11,21 +11,15 @@
 #include <vector>
 
 #include "gateway/admission/admit_hello.h"
-#include "gateway/admission/decode.h"
-#include "gateway/admission/image_intake.h"
 #include "gateway/admission/receipt.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/clock_claim.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/intake/session/run_hash.h"
 #include "target-collector/wire/frame_file.h"
-#include "tools/perfleet/import/session/stored_session_writer.h"
 
 namespace perfleet {
 namespace {
-
-constexpr std::size_t kImagesSizeBytesMax =
-    4 * limits::kImageSizeBytesMax;  // of incomplete images, whose chunks are interleaved
 
 // The complete frames of a file.
 class Frames {
@@ -110,141 +104,126 @@ Result<Done> take_end_of_file(const std::string& path, UtcNs now, SessionRecord&
     return Done{};
 }
 
-// The session of one file while it is stored.
-class FramesWriter {
-public:
-    FramesWriter(std::string path, std::optional<SessionId> fresh_session, UtcNs now, Store& store,
-                 const ProgressReport& progress)
-        : path_{std::move(path)}, fresh_session_{fresh_session}, now_{now}, store_{store}, progress_{progress} {}
+}  // namespace
 
-    Result<ImportedFrames> write() {
-        auto frames = PERFLEET_TRY(Frames::open(path_));
-        std::error_code error;
-        const std::uint64_t file_size_bytes = std::filesystem::file_size(path_, error);
-        std::uint64_t read_size_bytes = 0;
-        for (;;) {
-            const auto frame = PERFLEET_TRY(frames.next());
-            if (frame.empty()) {
-                break;
-            }
-            read_size_bytes += frame.size();
-            if (progress_) {
-                progress_(read_size_bytes, error ? 0 : file_size_bytes);
-            }
-            if (const auto taken = take(frame); !taken.ok()) {
-                return Error{taken.error().code,
-                             path_ + ": frame " + std::to_string(frames.number()) + ": " + taken.error().message};
-            }
-        }
-        imported_.cut_short = frames.cut_short();
-        if (!writer_.has_value()) {
-            return Error{ErrorCode::kInvalid, path_ + ": ends before its collector has said who it is"};
-        }
-        PERFLEET_TRY(writer_->sync());
-        static_cast<StoredSession&>(imported_) = writer_->stored();
-        return imported_;
+Result<Done> SessionFrames::take(std::span<const std::byte> frame) {
+    auto message = PERFLEET_TRY(decoder_.decode(frame));
+    if (const auto* hello = std::get_if<HelloUntrusted>(&message)) {
+        return writer_.has_value() ? Done{} : take_hello(*hello);  // a repeated Hello says the same
     }
-
-private:
-    [[nodiscard]] Result<Done> take(std::span<const std::byte> frame) {
-        auto message = PERFLEET_TRY(decoder_.decode(frame));
-        if (const auto* hello = std::get_if<HelloUntrusted>(&message)) {
-            return writer_.has_value() ? Done{} : take_hello(*hello);  // a repeated Hello says the same
-        }
-        if (!writer_.has_value()) {
-            return Error{ErrorCode::kInvalid, "comes before its collector has said who it is"};
-        }
-        if (auto* batch = std::get_if<BatchUntrusted>(&message)) {
-            return take_batch(*batch);
-        }
-        if (auto* bye = std::get_if<ByeUntrusted>(&message)) {
-            return take_bye(*bye);
-        }
-        if (const auto* more = std::get_if<ImageOffersUntrusted>(&message)) {
-            take_offers(more->offers);
-            return Done{};
-        }
-        if (const auto* image = std::get_if<ImageUntrusted>(&message)) {
-            return take_image(*image);
-        }
-        return Done{};  // of a newer protocol
+    if (!writer_.has_value()) {
+        return Error{ErrorCode::kInvalid, "comes before its collector has said who it is"};
     }
-
-    [[nodiscard]] Result<Done> take_hello(const HelloUntrusted& hello) {
-        HelloUntrusted own = hello;
-        own.record.session = has_id(hello.record.session) ? hello.record.session : SessionId{};
-        auto record = PERFLEET_TRY(admit_hello(own));
-        imported_.is_given = record.session.is_none();
-        if (fresh_session_.has_value() && !imported_.is_given) {
-            return Error{ErrorCode::kUsage,
-                         "the session has an id of its own; --new-session is for files whose session hasn't"};
-        }
-        if (imported_.is_given) {
-            const auto session =
-                PERFLEET_TRY(fresh_session_ ? Result<SessionId>{*fresh_session_} : session_of_content(path_));
-            record.session = session;
-        }
-        take_offers(hello.image_offers);
-        PERFLEET_TRY(is_claim(record.start_point.utc_ns) ? Done{} : take_end_of_file(path_, now_, record));
-        writer_.emplace(std::move(record), now_, store_,
-                        imported_.is_given ? "; another run is imported with --new-session" : "");
+    if (auto* batch = std::get_if<BatchUntrusted>(&message)) {
+        return take_batch(*batch);
+    }
+    if (auto* bye = std::get_if<ByeUntrusted>(&message)) {
+        return take_bye(*bye);
+    }
+    if (const auto* more = std::get_if<ImageOffersUntrusted>(&message)) {
+        take_offers(more->offers);
         return Done{};
     }
-
-    [[nodiscard]] Result<Done> take_batch(BatchUntrusted& batch) {
-        if (imported_.is_given && !has_id(batch.header.session) && !batch.fault.has_value()) {
-            const auto seal = [&] {
-                return seal_of(batch.header, batch.series, batch.counts, batch.dropped, batch.clock_points);
-            };
-            // Sealed again for its session if the old seal is right; otherwise it is refused below.
-            const bool is_whole = seal() == batch.seal;
-            batch.header.session = writer_->record().session;
-            batch.seal = is_whole ? seal() : batch.seal;
-        }
-        return writer_->put(batch);
+    if (const auto* image = std::get_if<ImageUntrusted>(&message)) {
+        return take_image(*image);
     }
+    return Done{};  // of a newer protocol
+}
 
-    [[nodiscard]] Result<Done> take_bye(ByeUntrusted& bye) {
-        if (imported_.is_given && !has_id(bye.session)) {
-            bye.session = writer_->record().session;
-        }
-        return writer_->end(bye);
+Result<Done> SessionFrames::take_hello(const HelloUntrusted& hello) {
+    HelloUntrusted own = hello;
+    own.record.session = has_id(hello.record.session) ? hello.record.session : SessionId{};
+    auto record = PERFLEET_TRY(admit_hello(own));
+    is_given_ = record.session.is_none();
+    if (origin_.fresh_session.has_value() && !is_given_) {
+        return Error{ErrorCode::kUsage,
+                     "the session has an id of its own; --new-session is for files whose session hasn't"};
     }
-
-    void take_offers(std::span<const ImageOfferUntrusted> offers) {
-        for (const ImageOfferUntrusted& offer : offers) {
-            images_.offer(offer.build_id, {SessionId{}, std::string{offer.build_id}, true}, std::span{&offer, 1});
-        }
+    if (is_given_) {
+        const auto session = PERFLEET_TRY(origin_.fresh_session ? Result<SessionId>{*origin_.fresh_session}
+                                                                : session_of_content(origin_.path));
+        record.session = session;
     }
+    take_offers(hello.image_offers);
+    PERFLEET_TRY(is_claim(record.start_point.utc_ns) ? Done{} : take_end_of_file(origin_.path, now_, record));
+    writer_.emplace(std::move(record), now_, store_, is_given_ ? "; another run is imported with --new-session" : "",
+                    origin_.placement);
+    return Done{};
+}
 
-    // Chunks of several images are interleaved: each image counts as a peer of its own.
-    [[nodiscard]] Result<Done> take_image(const ImageUntrusted& image) {
-        PERFLEET_TRY(images_.next(image.build_id, store_, 0));
-        auto taken = images_.take(image.build_id, image, 0);
-        if (!taken.whole.has_value()) {
-            return Done{};
-        }
-        CheckedImage done = checked(std::move(*taken.whole));
-        images_.end_check(done.image, done.cost, 0);
-        return done.refusal.has_value() ? Done{} : store_.put_image(done.image.build_id, done.image.content);
+Result<Done> SessionFrames::take_batch(BatchUntrusted& batch) {
+    if (is_given_ && !has_id(batch.header.session) && !batch.fault.has_value()) {
+        const auto seal = [&] {
+            return seal_of(batch.header, batch.series, batch.counts, batch.dropped, batch.clock_points);
+        };
+        // Sealed again for its session if the old seal is right; otherwise it is refused below.
+        const bool is_whole = seal() == batch.seal;
+        batch.header.session = writer_->record().session;
+        batch.seal = is_whole ? seal() : batch.seal;
     }
+    return writer_->put(batch);
+}
 
-    std::string path_;
-    std::optional<SessionId> fresh_session_;
-    UtcNs now_;
-    Store& store_;
-    const ProgressReport& progress_;
-    Decoder decoder_;
-    ImageIntake images_{kImagesSizeBytesMax};
-    std::optional<StoredSessionWriter> writer_;
-    ImportedFrames imported_;
-};
+Result<Done> SessionFrames::take_bye(ByeUntrusted& bye) {
+    if (is_given_ && !has_id(bye.session)) {
+        bye.session = writer_->record().session;
+    }
+    return writer_->end(bye);
+}
 
-}  // namespace
+void SessionFrames::take_offers(std::span<const ImageOfferUntrusted> offers) {
+    for (const ImageOfferUntrusted& offer : offers) {
+        images_.offer(offer.build_id, {SessionId{}, std::string{offer.build_id}, true}, std::span{&offer, 1});
+    }
+}
+
+// Chunks of several images are interleaved: each image counts as a peer of its own.
+Result<Done> SessionFrames::take_image(const ImageUntrusted& image) {
+    PERFLEET_TRY(images_.next(image.build_id, store_, 0));
+    auto taken = images_.take(image.build_id, image, 0);
+    if (!taken.whole.has_value()) {
+        return Done{};
+    }
+    CheckedImage done = checked(std::move(*taken.whole));
+    images_.end_check(done.image, done.cost, 0);
+    const std::uint64_t size_bytes = done.image.content.bytes.size();
+    if (done.refusal.has_value() || size_bytes > origin_.images_size_bytes_max - images_size_bytes_) {
+        return Done{};
+    }
+    images_size_bytes_ += size_bytes;
+    return store_.put_image(done.image.build_id, done.image.content);
+}
 
 Result<ImportedFrames> import_frames(const std::string& path, std::optional<SessionId> fresh_session, UtcNs now,
                                      Store& store, const ProgressReport& progress) {
-    return FramesWriter{path, fresh_session, now, store, progress}.write();
+    auto frames = PERFLEET_TRY(Frames::open(path));
+    SessionFrames session{store, now, {.path = path, .fresh_session = fresh_session}};
+    std::error_code error;
+    const std::uint64_t file_size_bytes = std::filesystem::file_size(path, error);
+    std::uint64_t read_size_bytes = 0;
+    for (;;) {
+        const auto frame = PERFLEET_TRY(frames.next());
+        if (frame.empty()) {
+            break;
+        }
+        read_size_bytes += frame.size();
+        if (progress) {
+            progress(read_size_bytes, error ? 0 : file_size_bytes);
+        }
+        if (const auto taken = session.take(frame); !taken.ok()) {
+            return Error{taken.error().code,
+                         path + ": frame " + std::to_string(frames.number()) + ": " + taken.error().message};
+        }
+    }
+    if (session.writer() == nullptr) {
+        return Error{ErrorCode::kInvalid, path + ": ends before its collector has said who it is"};
+    }
+    PERFLEET_TRY(session.writer()->sync());
+    ImportedFrames imported;
+    static_cast<StoredSession&>(imported) = session.writer()->stored();
+    imported.is_given = session.is_given();
+    imported.cut_short = frames.cut_short();
+    return imported;
 }
 
 }  // namespace perfleet

@@ -7,14 +7,22 @@
 // nothing is overwritten: different content is a conflict.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 
+#include "gateway/admission/decode.h"
+#include "gateway/admission/image_intake.h"
 #include "schemas/host/progress.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "storage/store/store.h"
 #include "target-collector/intake/session/session_writer.h"
+#include "tools/perfleet/import/session/stored_session_writer.h"
 
 namespace perfleet {
 
@@ -29,5 +37,44 @@ struct ImportedFrames : StoredSession {
 // kConflict (the store has another batch of that session and number), those of the store.
 [[nodiscard]] Result<ImportedFrames> import_frames(const std::string& path, std::optional<SessionId> fresh_session,
                                                    UtcNs now, Store& store, const ProgressReport& progress = {});
+
+// Stores the frames of one session as they come. One thread; borrows the store.
+class SessionFrames {
+public:
+    struct Origin {
+        std::string path;  // of the file that they come from; empty: from this process, which knows its session
+        std::optional<SessionId> fresh_session = std::nullopt;
+        BatchPlacement placement = BatchPlacement::kByHour;
+        std::uint64_t images_size_bytes_max = std::numeric_limits<std::uint64_t>::max();  // further ones aren't stored
+    };
+
+    SessionFrames(Store& store, UtcNs now, Origin origin) : store_{store}, now_{now}, origin_{std::move(origin)} {}
+
+    // Errors: as import_frames().
+    [[nodiscard]] Result<Done> take(std::span<const std::byte> frame);
+
+    // Null until the collector has said who it is.
+    [[nodiscard]] StoredSessionWriter* writer() { return writer_.has_value() ? &*writer_ : nullptr; }
+    [[nodiscard]] bool is_given() const { return is_given_; }  // as ImportedFrames has it
+
+private:
+    // Of incomplete images, whose chunks are interleaved.
+    static constexpr std::size_t kIncompleteSizeBytesMax = 4 * limits::kImageSizeBytesMax;
+
+    [[nodiscard]] Result<Done> take_hello(const HelloUntrusted& hello);
+    [[nodiscard]] Result<Done> take_batch(BatchUntrusted& batch);
+    [[nodiscard]] Result<Done> take_bye(ByeUntrusted& bye);
+    void take_offers(std::span<const ImageOfferUntrusted> offers);
+    [[nodiscard]] Result<Done> take_image(const ImageUntrusted& image);
+
+    Store& store_;
+    UtcNs now_;
+    Origin origin_;
+    Decoder decoder_;
+    ImageIntake images_{kIncompleteSizeBytesMax};
+    std::uint64_t images_size_bytes_ = 0;
+    std::optional<StoredSessionWriter> writer_;
+    bool is_given_ = false;
+};
 
 }  // namespace perfleet

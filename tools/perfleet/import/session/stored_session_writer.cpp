@@ -10,8 +10,13 @@
 
 namespace perfleet {
 
-StoredSessionWriter::StoredSessionWriter(SessionRecord record, UtcNs now, Store& store, std::string conflict_hint)
-    : SessionWriter{std::move(record)}, now_{now}, store_{store}, conflict_hint_{std::move(conflict_hint)} {
+StoredSessionWriter::StoredSessionWriter(SessionRecord record, UtcNs now, Store& store, std::string conflict_hint,
+                                         BatchPlacement placement)
+    : SessionWriter{std::move(record)},
+      now_{now},
+      store_{store},
+      conflict_hint_{std::move(conflict_hint)},
+      placement_{placement} {
     const auto before = store_.session(record_.target, record_.session);
     if (before.ok() && before->has_value()) {
         record_.start_point = (*before)->start_point;
@@ -39,10 +44,12 @@ Result<Done> StoredSessionWriter::put(const BatchUntrusted& batch_untrusted) {
     BatchUntrusted batch = batch_untrusted;
     move_into_session(batch, record_);
     auto admitted = PERFLEET_TRY(admission_.admit(batch, record_));
-    if (lies_ahead(admitted.record.bucket, now_)) {
+    const bool is_by_epoch = placement_ == BatchPlacement::kByEpoch;
+    if (!is_by_epoch && lies_ahead(admitted.record.bucket, now_)) {
         return Error{ErrorCode::kInvalid, "a batch of the future, by this machine's clock"};
     }
-    const Partition partition = partition_of(record_.target, batch.header.bucket, 0, store_.shards());
+    const BucketNumber bucket = is_by_epoch ? BucketNumber{batch.header.epoch.value} : batch.header.bucket;
+    const Partition partition = partition_of(record_.target, bucket, 0, store_.shards());
     if (defined_.insert(partition).second) {
         PERFLEET_TRY(store_.define(partition, record_));
     }

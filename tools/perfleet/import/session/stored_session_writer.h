@@ -2,6 +2,7 @@
 // after every kSyncBatches batches.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -12,10 +13,14 @@
 
 namespace perfleet {
 
+// The partition of a batch: its hour's; or its epoch's, so that old epochs can be dropped one by one.
+enum class BatchPlacement : std::uint8_t { kByHour, kByEpoch };
+
 class StoredSessionWriter final : public SessionWriter {
 public:
     // Borrows `store`. `conflict_hint` follows the error message if the store has another batch of that number.
-    StoredSessionWriter(SessionRecord record, UtcNs now, Store& store, std::string conflict_hint);
+    StoredSessionWriter(SessionRecord record, UtcNs now, Store& store, std::string conflict_hint,
+                        BatchPlacement placement = BatchPlacement::kByHour);
 
     [[nodiscard]] Result<Done> put(const SealedRecord& header, std::span<const std::byte> message) override;
     [[nodiscard]] Result<Done> put_image(std::string_view build_id, ImageContent content) override;
@@ -33,6 +38,7 @@ private:
     UtcNs now_;
     Store& store_;
     std::string conflict_hint_;
+    BatchPlacement placement_;
     Decoder decoder_;
     BatchAdmission admission_;
     std::set<Partition> defined_;
