@@ -288,6 +288,34 @@ std::uint32_t ring_pages_of(const std::string& text) {
     return static_cast<std::uint32_t>(std::bit_ceil(pages));
 }
 
+// What is sampled, how often and with which call chains: the rows that `top` has, too, whose --pid chooses rows.
+std::vector<OptionRow> sampling_rows(CommandLine& line, bool is_top) {
+    CollectorOptions& options = line.options;
+    return {
+        {"-F,--freq HZ", [&options](const std::string& text) { options.frequency_hz = frequency_of(text); },
+         "Samples a second on each CPU; max: as many as the kernel allows. Default: " +
+             std::to_string(options.default_frequency_hz) + ", for tracepoints -c 1"},
+        {"-c,--count N", options.period, "A sample every so many events", is_checked_by(check_whole_number),
+         is_checked_by(check_above_zero), excludes({"--freq"})},
+        {"-g",
+         [&options] {
+             if (options.call_chains == CallChainMode::kNone) {
+                 options.call_chains = CallChainMode::kAuto;
+             }
+         },
+         "Record call chains, as --call-graph auto"},
+        {"--call-graph MODE", [&options](const std::string& mode) { choose_callchain(mode, options); },
+         "Record call chains: bpf (unwound in the kernel by the programs' unwind tables), dwarf[,SIZE] (by the same "
+         "tables from a copy of SIZE bytes of the stack, 8192 by default), fp (by frame pointers), or auto: bpf, "
+         "where it isn't possible dwarf for programs without frame pointers, else fp"},
+        {"-a,--all-cpus", options.all_cpus, "Everything that runs on the machine"},
+        {is_top ? "-p PID" : "-p,--pid PID", options.pids, "Processes, with their threads and children",
+         is_checked_by(check_process_id), is_comma_list},
+        {"-u,--uid USER", line.user, "The processes that a user runs now, and what they start"},
+        {is_top ? "-K,--all-user,--hide_kernel_symbols" : "--all-user", options.all_user, "User space only"},
+        {is_top ? "-U,--all-kernel,--hide_user_symbols" : "--all-kernel", options.all_kernel, "The kernel only"}};
+}
+
 void add_common_options(CLI::App& app, CommandLine& line) {
     CollectorOptions& options = line.options;
     using Words = std::vector<std::string>;
@@ -303,29 +331,16 @@ void add_common_options(CLI::App& app, CommandLine& line) {
          {"--filter FILTER", [&options](const Words& filters) { add_filters(filters, options); },
           "Record only those entries of the -e before it, which is of tracepoints, whose fields pass: 'prev_pid == 0 "
           "&& prev_comm ~ \"make*\"'",
-          is_one_each, is_called_in_order},
-         {"-F,--freq HZ", [&options](const std::string& text) { options.frequency_hz = frequency_of(text); },
-          "Samples a second on each CPU; max: as many as the kernel allows. Default: " +
-              std::to_string(options.default_frequency_hz) + ", for tracepoints -c 1"},
-         {"--strict-freq", options.is_frequency_strict,
+          is_one_each, is_called_in_order}});
+    add_options(app, sampling_rows(line, false));
+    add_options(
+        app,
+        {{"--strict-freq", options.is_frequency_strict,
           "Refuse a frequency above the kernel's limit, instead of sampling at the limit"},
-         {"-c,--count N", options.period, "A sample every so many events", is_checked_by(check_whole_number),
-          is_checked_by(check_above_zero), excludes({"--freq"})},
          {"--jitter PERCENT[,SEED]", [&options](const std::string& text) { choose_jitter(text, options); },
           "With -c: how far the periods of processors and threads may be off N, in percent, so that no loop of a "
           "program is in step with all of them; each sample weighs its own. 0: all are N. With a number behind it the "
           "same periods each time (default: 10)"},
-         {"-g",
-          [&options] {
-              if (options.call_chains == CallChainMode::kNone) {
-                  options.call_chains = CallChainMode::kAuto;
-              }
-          },
-          "Record call chains, as --call-graph auto"},
-         {"--call-graph MODE", [&options](const std::string& mode) { choose_callchain(mode, options); },
-          "Record call chains: bpf (unwound in the kernel by the programs' unwind tables), dwarf[,SIZE] (by the same "
-          "tables from a copy of SIZE bytes of the stack, 8192 by default), fp (by frame pointers), or auto: bpf, "
-          "where it isn't possible dwarf for programs without frame pointers, else fp"},
          {"-d", [&options] { options.details.fields |= type::kAddr | type::kDataSrc; },
           "Record the address of data that a sample is about, where the event has one, such as page-faults"},
          {"--phys-data", [&options] { options.details.fields |= type::kAddr | type::kPhysAddr; },
@@ -352,15 +367,11 @@ void add_common_options(CLI::App& app, CommandLine& line) {
           "Follow threads off the CPU, too, by BPF where it can be: time blocked (event offcpu-time), runnable but "
           "waiting for a CPU (runqueue-time), and who woke them (wakeup-time), by call chain; about a row for each "
           "-F-th of a second of it"},
-         {"-a,--all-cpus", options.all_cpus, "Everything that runs on the machine"},
          {"-C,--cpu LIST", [&line](const std::string& list) { line.cpu_lists.push_back(list); },
           "Only these CPUs: 0,2-3. Alone, or with a command, everything that runs on them",
           is_checked_by(check_cpu_list), is_called_in_order},
-         {"-p,--pid PID", options.pids, "Processes, with their threads and children", is_checked_by(check_process_id),
-          is_comma_list},
          {"-t,--tid TID", options.tids, "Threads, without what they start", is_checked_by(check_process_id),
           is_comma_list},
-         {"-u,--uid USER", line.user, "The processes that a user runs now, and what they start"},
          {"-i,--no-inherit", [&options] { options.is_inherited = false; },
           "Without the threads and processes that start later"},
          {"-D,--delay MS", options.delay_ms,
@@ -372,8 +383,6 @@ void add_common_options(CLI::App& app, CommandLine& line) {
           "with --key: there labels are those of the key"},
          {"--target NAME", options.target_name, "The target's name. Default: that of the key, else the host's"},
          {"--include-self", options.include_self, "With -a: the collector's own samples, too"},
-         {"--all-user", options.all_user, "User space only"},
-         {"--all-kernel", options.all_kernel, "The kernel only"},
          {"--duration S", options.duration_s, "Stop after so many seconds", is_checked_by(check_above_zero)},
          {"-m,--mmap-pages,--ring-pages PAGES|SIZE",
           [&options](const std::string& text) { options.ring_pages = ring_pages_of(text); },
@@ -502,6 +511,11 @@ void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& lin
     add_options(app, {{"--list-events", line.lists_events,
                        "List named events, and whether this machine counts them, and exit"}});
     add_common_options(app, line);
+}
+
+void add_live_options(CLI::App& app, CommandLine& line) {
+    line.options.default_frequency_hz = kRecordFrequencyHz;
+    add_options(app, sampling_rows(line, true), "Live");
 }
 
 Result<std::optional<CommandLine>> finish_command_line(CommandLine line) {

@@ -61,7 +61,8 @@ FOLDER_ORDER = {
     "query-engine": "limits ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
                     " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic service wire http http/pyroscope http/push http/api .",
     "exporters": "sink report figure profile rows script timeline * format",  # no format includes another
-    "tools": "perfleet/shell perfleet/import/session perfleet/import perfleet/mcp perfleet/query perfleet/session perfleet/function perfleet/record perfleet/store perfleet",
+    "tools": "perfleet/shell perfleet/import/session perfleet/import perfleet/mcp perfleet/query perfleet/session perfleet/function perfleet/record perfleet/live"
+             " perfleet/store perfleet",
 }
 
 # What a unit test may include beyond its folder's rule: real neighbours instead of imitations.
@@ -123,6 +124,7 @@ LIBRARIES = [
     Library("perfleet's own probes, as users include them", r"^perfleet/", ("target-collector/probe/", "tests/")),
     Library("LTTng-UST", r"lttng/", ("tests/benchmark/",)),
     Library("lwIP", r"(lwip|netif)/", ("target-collector/network/tcp_stream.cpp",)),
+    Library("ncurses", r"(n?curses\w*|term)\.h$", ("tools/perfleet/live/live_view.cpp",)),
     Library("libsel4", r"sel4/", ("target-collector/sel4/kernel/libsel4.h",)),
     Library("nlohmann-json", r"nlohmann/", ("exporters/", "query-engine/http/", "tools/", "tests/"), in_unit_tests=True),
 ]

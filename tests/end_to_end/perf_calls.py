@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 TIMEOUT_S = 120
-STATUS = {"works": 0, "ignored": 0, "hint": 2}
+STATUS = {"works": 0, "live": 0, "ignored": 0, "hint": 2}
 QUOTED = re.compile(r"'(perfleet [^']+)'")
 # It has functions that annotate and top can name, and runs long enough for samples.
 WORK = "i=0; while [ $i -lt 40000 ]; do i=$((i + 1)); done"
@@ -41,13 +41,13 @@ class Caller:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     # What calls record goes into another store, so that all queries are of the same recordings. Watching is interrupted.
-    def run(self, line, is_call=False):
+    def run(self, line, is_call=False, is_live=False):
         environment = dict(self.environment)
         if is_call and (self.recorded or re.match(r"perfleet (record|compare|latency)", line)):
             if os.path.exists(os.path.join(self.folder, "timeline.html")):
                 os.remove(os.path.join(self.folder, "timeline.html"))
             environment["XDG_DATA_HOME"] = os.path.join(self.folder, "recorded")
-        if re.match(r"perfleet top -d", line):
+        if is_live or re.match(r"perfleet top -d", line):
             line = "timeout --preserve-status -s INT 3 " + line
         done = subprocess.run(["bash", "-c", line], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=TIMEOUT_S)
@@ -61,13 +61,15 @@ class Caller:
 
     # What is wrong; empty: nothing.
     def faults_of(self, kind, call, text):
-        status, out, err = self.run("perfleet " + self.filled(call), True)
+        status, out, err = self.run("perfleet " + self.filled(call), True, kind == "live")
         said = out + err
         faults = []
         if status != STATUS[kind]:
             faults.append(f"exit status {status}")
         if (kind == "ignored") != (": ignored: " in err):
             faults.append("says of nothing that it is ignored" if kind == "ignored" else "ignores something")
+        if kind == "live" and not re.search(r"^\S+Z  \d+ samples? ", out):
+            faults.append("shows no table")
         if self.filled(text) not in said:
             faults.append(f"doesn't say {text}")
         if kind == "hint" and len(err.splitlines()) > 3:

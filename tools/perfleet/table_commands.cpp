@@ -13,6 +13,8 @@
 #include "exporters/figure/heat_map_figure.h"
 #include "exporters/figure/histogram_figure.h"
 #include "query-engine/statistic/command.h"
+#include "target-collector/linux/command_line.h"
+#include "tools/perfleet/live/live_command.h"
 #include "tools/perfleet/query/perf_commands.h"
 #include "tools/perfleet/query/query_source.h"
 #include "tools/perfleet/query/table_text.h"
@@ -38,7 +40,22 @@ struct TableOptions {
     std::string output;      // of a histogram: a figure beside the table
     bool is_forced = false;  // the figure may replace a file
     FunctionRunOptions functions;
+    // Of top:
+    CommandLine live;
+    bool is_total = false;
+    bool shows_idle = false;
+    std::vector<std::string> words;  // a FILE, or behind -- a COMMAND
 
+    [[nodiscard]] bool has_target() const {
+        const CollectorOptions& given = live.options;
+        return given.all_cpus || !given.pids.empty() || !live.user.empty() || !given.command.empty();
+    }
+    // As perf's top, it is of the whole machine unless something else is named.
+    [[nodiscard]] bool is_live() const {
+        const CollectorOptions& given = live.options;
+        return has_target() || given.call_chains != CallChainMode::kNone || given.frequency_hz || given.period ||
+               given.all_user || given.all_kernel || is_total || shows_idle;
+    }
     [[nodiscard]] bool has(const char* name) const { return query.values.contains(name); }
 };
 
@@ -102,9 +119,65 @@ Result<int> show(const QueryCommand& query, TableOptions& options) {
     return 0;
 }
 
+// Takes words behind -- as the command, and another one as the file of -i.
+Result<Done> take_words(const std::vector<std::string>& arguments, TableOptions& options) {
+    const auto dashes = std::ranges::find(arguments, "--");
+    const auto behind = dashes == arguments.end() ? 0 : arguments.end() - dashes - 1;
+    const auto first = options.words.end() - std::min<std::ptrdiff_t>(behind, std::ssize(options.words));
+    options.live.options.command.assign(first, options.words.end());
+    options.words.erase(first, options.words.end());
+    if (options.words.size() > 1 || (!options.words.empty() && !options.query.input.empty())) {
+        return Error{ErrorCode::kUsage, "'" + options.words.back() + "': one FILE at most; a command stands behind --"};
+    }
+    if (!options.words.empty()) {
+        options.query.input = options.words.front();
+    }
+    return Done{};
+}
+
+Result<Done> check_live(const TableOptions& options) {
+    const QueryOptions& query = options.query;
+    for (const char* name : {"session", "select", "from", "until", "time", "slowest", "of", "callers"}) {
+        if (options.has(name)) {
+            return Error{ErrorCode::kUsage,
+                         std::string{"--"} + name + ": not with a live profile (-a, -p, -- COMMAND)"};
+        }
+    }
+    if (!query.data.empty() || !query.gateway.empty() || !query.input.empty() || query.takes_all) {
+        return Error{ErrorCode::kUsage, "a live profile (-a, -p, -- COMMAND) has no store, file or gateway"};
+    }
+    return check_query("top", query.values, UtcNs{0});
+}
+
+Result<int> run_live_top(TableOptions& options) {
+    PERFLEET_TRY(check_live(options));
+    options.live.options.all_cpus |= !options.has_target();
+    auto line = PERFLEET_TRY(finish_command_line(std::move(options.live)));
+    LiveOptions live;
+    live.collector = std::move(line->options);
+    live.values = options.query.values;
+    live.paths = options.query.symbol_paths();
+    live.period_s = options.watch_s.value_or(live.period_s);
+    live.is_total = options.is_total;
+    live.shows_idle = options.shows_idle;
+    if (const auto memory = live.values.extract("memory")) {
+        live.memory_size_bytes = std::get<std::uint64_t>(memory.mapped());
+    }
+    if (live.memory_size_bytes < LiveStore::kSizeBytesMin) {
+        return Error{ErrorCode::kUsage, "--memory: a live profile needs 4m at least"};
+    }
+    if (const auto event = live.values.extract("event")) {
+        live.collector.events = {std::get<std::string>(event.mapped())};
+    }
+    return run_live(std::move(live), options.printing);
+}
+
 Result<int> run(const QueryCommand& query, TableOptions& options) {
     PERFLEET_TRY(check_output(options));
     PERFLEET_TRY(check_function_options(options.functions));
+    if (options.is_live()) {
+        return run_live_top(options);
+    }
     if (const auto add = table_text_of(query.name).add_defaults; add != nullptr && options.printing.is_text()) {
         add(options.query.values);
     }
@@ -137,6 +210,20 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
     add_options(*command, {{name == "top" ? "-d,--watch SECONDS" : "--watch SECONDS", options->watch_s,
                             "show it again every so many seconds, until Ctrl-C",
                             is_between(kWatchIntervalSMin, kWatchIntervalSMax)}});
+    const bool can_be_live = name == "top";
+    if (can_be_live) {
+        add_live_options(*command, options->live);
+        add_options(*command,
+                    {{"-z,--total", options->is_total, "The rows since the start, not of the last -d seconds alone"},
+                     {"--idle", options->shows_idle, "The idle task (swapper), too"}},
+                    "Live");
+    }
+    if (text.is_report) {
+        add_options(*command, {{"file FILE", options->words,
+                                can_be_live ? "a perf.data file or a profile of pprof, as -i; behind --: a command and "
+                                              "its arguments, profiled live"
+                                            : "a perf.data file or a profile of pprof, as -i"}});
+    }
     if (text.is_report) {  // the table has all this anyway
         add_options(*command, {{"--stdio,--children,-n,--show-nr-samples,--show-total-period", [] {},
                                 "As perf report has them: the table is text, with samples, self and children"}});
@@ -163,8 +250,10 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
             }
         }
         if (command->get_subcommands().empty()) {  // else the subcommand has set it
-            invocation.run = [&invocation, &query, options] {
+            invocation.run = [&invocation, &query, options]() -> Result<int> {
                 options->functions.own_command_line = invocation.command_line();
+                options->live.options.own_command_line = invocation.command_line();
+                PERFLEET_TRY(take_words(invocation.arguments, *options));
                 return run(query, *options);
             };
         }

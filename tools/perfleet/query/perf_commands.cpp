@@ -87,14 +87,6 @@ constexpr PerfOption kReport[]{
     {"--tasks", false, "'perfleet report --by thread'"},
 };
 constexpr PerfOption kTop[]{
-    {"-F,--freq", true, "'perfleet record -a -g -F 99 -- COMMAND', and 'perfleet top' shows it"},
-    {"-c,--count", true, "'perfleet record -a -g -c 1000000 -- COMMAND', and 'perfleet top' shows it"},
-    {"-a,--all-cpus", false, "'perfleet record -a -g -- COMMAND', and beside it 'perfleet top -d 2'"},
-    {"-p", true, "'perfleet record -p PID -- COMMAND' records it; --pid selects among those that were recorded"},
-    {"-u,--uid", true, "'perfleet record --uid 0 -- COMMAND' records it"},
-    {"-K,--hide_kernel_symbols", false, "'perfleet record --all-user -- COMMAND' samples user code alone"},
-    {"-U,--hide_user_symbols", false, "'perfleet record --all-kernel -- COMMAND' samples the kernel alone"},
-    {"-z,--zero", false, "each table is of all that was recorded", true},
     {"-m,--mmap-pages", true, "rings belong to perfleet record", true},
     {"-r,--realtime", true, "rings belong to perfleet record", true},
 };
@@ -131,25 +123,26 @@ constexpr PerfOption kAnnotate[]{
 
 void note(const std::string& text) { print_note(text); }
 
-// top's table is the same as with `-g none`.
-void add_call_graph_option(CLI::App& top) {
+// The table of report is the same with `-g none`.
+void add_call_graph_option(CLI::App& report) {
     for (const char* const name : {"-g", "--call-graph"}) {
-        add_options(top, {{std::string{name} + " GRAPH",
-                           [name](const std::string& graph) {
-                               if (graph != "none") {
-                                   throw CLI::ValidationError(
-                                       name, "use 'perfleet tree' for callees, 'perfleet tree --inverted' for callers");
-                               }
-                           },
-                           "", is_hidden, [](CLI::Option& option, CLI::App&) { option.expected(0, 1); }}});
+        add_options(report, {{std::string{name} + " GRAPH",
+                              [name](const std::string& graph) {
+                                  if (graph != "none") {
+                                      throw CLI::ValidationError(
+                                          name,
+                                          "use 'perfleet tree' for callees, 'perfleet tree --inverted' for callers");
+                                  }
+                              },
+                              "", is_hidden, [](CLI::Option& option, CLI::App&) { option.expected(0, 1); }}});
     }
 }
 
 }  // namespace
 
 void add_perf_query_options(CLI::App& app) {
+    add_call_graph_option(*app.get_subcommand("report"));
     for (const char* const name : {"top", "report"}) {
-        add_call_graph_option(*app.get_subcommand(name));
         add_perf_options(*app.get_subcommand(name), kOfProfiles, note);
     }
     add_perf_options(*app.get_subcommand("top"), kTop, note);

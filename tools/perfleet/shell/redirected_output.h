@@ -1,4 +1,5 @@
-// Redirects standard output during its lifetime, also for programs that are started meanwhile.
+// Redirects standard output, or another standard descriptor, during its lifetime, also for programs that are started
+// meanwhile.
 //
 // One thread; nothing else may print meanwhile.
 #pragma once
@@ -13,18 +14,20 @@ namespace perfleet {
 class RedirectedOutput {
 public:
     // Redirects to the file of descriptor `to`, which may be closed afterwards.
-    explicit RedirectedOutput(int to) : kept_{::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)} {
-        (void)::dup2(to, STDOUT_FILENO);
+    explicit RedirectedOutput(int to, int descriptor = STDOUT_FILENO)
+        : descriptor_{descriptor}, kept_{::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)} {
+        (void)::dup2(to, descriptor_);
     }
     RedirectedOutput(const RedirectedOutput&) = delete;
     RedirectedOutput& operator=(const RedirectedOutput&) = delete;
     ~RedirectedOutput() {
         if (kept_) {
-            (void)::dup2(kept_.get(), STDOUT_FILENO);
+            (void)::dup2(kept_.get(), descriptor_);
         }
     }
 
 private:
+    int descriptor_;
     FileDescriptor kept_;
 };
 

@@ -48,8 +48,10 @@ Result<Done> StoredSessionWriter::put(const BatchUntrusted& batch_untrusted) {
     if (!is_by_epoch && lies_ahead(admitted.record.bucket, now_)) {
         return Error{ErrorCode::kInvalid, "a batch of the future, by this machine's clock"};
     }
-    const BucketNumber bucket = is_by_epoch ? BucketNumber{batch.header.epoch.value} : batch.header.bucket;
-    const Partition partition = partition_of(record_.target, bucket, 0, store_.shards());
+    if (is_by_epoch) {
+        admitted.record.bucket = BucketNumber{batch.header.epoch.value};
+    }
+    const Partition partition = partition_of(record_.target, admitted.record.bucket, 0, store_.shards());
     if (defined_.insert(partition).second) {
         PERFLEET_TRY(store_.define(partition, record_));
     }

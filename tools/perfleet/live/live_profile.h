@@ -1,0 +1,73 @@
+// A profile that is shown while it is recorded: a collector on a thread of its own, its rows in memory (live_store.h),
+// and queries over them.
+//
+// One thread uses it, except where noted. Nothing is written to a disk.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "daemon/option/option.h"
+#include "query-engine/statistic/answer/answer.h"
+#include "query-engine/symbol/symbolizer.h"
+#include "schemas/host/wake_event.h"
+#include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/time.h"
+#include "target-collector/linux/collector.h"
+#include "tools/perfleet/live/live_store.h"
+
+namespace perfleet {
+
+class LiveProfile {
+public:
+    // Rows are in the store at most so long after their time.
+    static constexpr std::int64_t kDelayNs = 800'000'000;
+
+    // Opens the events and runs the command. Signals whose handlers are set come to the calling thread. `log`: any
+    // thread. Errors: Collector::open().
+    [[nodiscard]] static Result<std::unique_ptr<LiveProfile>> start(CollectorOptions options,
+                                                                    std::uint64_t memory_size_bytes, SymbolPaths paths,
+                                                                    LogSink log);
+    LiveProfile(const LiveProfile&) = delete;
+    LiveProfile& operator=(const LiveProfile&) = delete;
+    ~LiveProfile();
+
+    // Readable when the collection has ended.
+    [[nodiscard]] int end_fd() const { return ended_.fd(); }
+    // Ends the collection, and the command; the second call stops waiting.
+    void stop() { collector_->stop(); }
+    // Waits for the end, and returns what the collector did. May be called again.
+    [[nodiscard]] const Result<CollectorSummary>& finish();
+    [[nodiscard]] bool has_ended() const { return !thread_.joinable(); }
+    // The time up to which all rows are in the store.
+    [[nodiscard]] UtcNs complete_until() const;
+
+    struct Range {
+        UtcNs from;
+        UtcNs until;
+    };
+    // A query over the rows of this time. Errors: those of run_query().
+    [[nodiscard]] Result<Answer> ask(const std::string& command, OptionValues values, const Range& range) const;
+    // The share of the idle task (swapper) in the samples of this time, in percent; nothing without samples.
+    [[nodiscard]] std::optional<double> idle_percent(const Range& range, const OptionValues& event) const;
+
+    [[nodiscard]] const LiveStore& store() const { return store_; }
+    [[nodiscard]] UtcNs began() const { return began_; }
+
+private:
+    LiveProfile(std::uint64_t memory_size_bytes, SymbolPaths paths);
+
+    SymbolPaths paths_;
+    LiveStore store_;
+    std::unique_ptr<Collector> collector_;
+    WakeEvent ended_;
+    std::optional<Result<CollectorSummary>> summary_;  // of the thread until it has ended
+    UtcNs began_;
+    std::thread thread_;
+};
+
+}  // namespace perfleet
