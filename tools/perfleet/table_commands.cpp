@@ -163,9 +163,6 @@ Result<int> run_live_top(TableOptions& options) {
     if (const auto memory = live.values.extract("memory")) {
         live.memory_size_bytes = std::get<std::uint64_t>(memory.mapped());
     }
-    if (live.memory_size_bytes < LiveStore::kSizeBytesMin) {
-        return Error{ErrorCode::kUsage, "--memory: a live profile needs 4m at least"};
-    }
     if (const auto event = live.values.extract("event")) {
         live.collector.events = {std::get<std::string>(event.mapped())};
     }

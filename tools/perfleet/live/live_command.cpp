@@ -66,13 +66,16 @@ public:
     Messages(const Messages&) = delete;
     Messages& operator=(const Messages&) = delete;
 
-    void take(std::string_view text) {
+    void take(const LogEvent& event) {
         constexpr std::size_t kHeldMax = 32;
         const std::lock_guard lock{mutex_};
+        if (event.kind() == "end") {  // what isn't kept with the session, which nobody keeps
+            return;
+        }
         if (!are_held_) {
-            say(text);
+            say(event.text());
         } else if (held_.size() < kHeldMax) {
-            held_.emplace_back(text);
+            held_.emplace_back(event.text());
         }
     }
     void release() {
@@ -164,8 +167,7 @@ Result<int> run_live(LiveOptions options, const OutputOptions& printing) {
     const int stop_fd = catch_stop_signals({SIGINT, SIGTERM, SIGQUIT, SIGHUP});
     std::list<CommandOutput> outputs;
     Messages messages;
-    auto started =
-        start(options, is_viewed, outputs, [&messages](const LogEvent& event) { messages.take(event.text()); });
+    auto started = start(options, is_viewed, outputs, [&messages](const LogEvent& event) { messages.take(event); });
     if (!started.ok()) {
         messages.release();
         for (const CommandOutput& output : outputs) {

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <variant>
@@ -77,14 +78,13 @@ std::optional<double> LiveProfile::idle_percent(const Range& range, const Option
     if (!answer.ok() || !answer->measure || answer->measure->samples == 0) {
         return std::nullopt;
     }
-    double percent = 0;
-    for (const auto& row : answer->rows) {
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            const bool is_idle = std::get<std::string>(row[2]) == kIdleCommand;
-            percent += is_idle && answer->columns[i].name == "self_percent" ? std::get<double>(row[i]) : 0;
-        }
-    }
-    return percent;
+    constexpr std::size_t kCommandColumn = 2;
+    const auto share = std::ranges::find(answer->columns, "self_percent", &AnswerColumn::name);
+    const auto idle = std::ranges::find(answer->rows, AnswerValue{std::string{kIdleCommand}},
+                                        [](const auto& row) { return row[kCommandColumn]; });
+    return idle == answer->rows.end()
+               ? 0
+               : std::get<double>((*idle)[static_cast<std::size_t>(share - answer->columns.begin())]);
 }
 
 }  // namespace perfleet

@@ -19,7 +19,6 @@ namespace perfleet {
 
 class LiveStore {
 public:
-    static constexpr std::uint64_t kSizeBytesMin = 4U << 20;
     static constexpr std::uint64_t kSizeBytesDefault = 64U << 20;
 
     // `end_epoch` is called by take(): the collector should begin another epoch.

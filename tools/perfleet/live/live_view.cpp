@@ -1,6 +1,7 @@
 #include "tools/perfleet/live/live_view.h"
 
 #define NCURSES_NOMACROS  // they are named as much else is
+#include <fmt/format.h>
 #include <fnmatch.h>
 #include <langinfo.h>
 #include <ncurses.h>
@@ -35,23 +36,6 @@ constexpr int kEscapeDelayMs = 25;
 constexpr int kEscape = 27;
 constexpr int kColorHot = 1;
 constexpr int kColorWarm = 2;
-
-constexpr std::array<std::string_view, 14> kHelpLines{
-    "  up, down, page keys     move",
-    "  c, Enter                callers of the selected function (sample with -g)",
-    "  a                       annotate: instructions of the selected function",
-    "  Left, Backspace         back to the table",
-    "  s                       sort by self, or by what callees took, too (-g)",
-    "  b                       rows by symbol, image, command or thread",
-    "  /                       filter: only rows with this in a name, or a glob",
-    "  Escape                  no filter; back",
-    "  t                       totals, or the last period",
-    "  z                       zero: totals begin anew",
-    "  i                       show or hide the idle task (swapper)",
-    "  h, ?                    this help",
-    "  q                       quit",
-    "",
-};
 
 // Set by SIGCONT: the terminal may have been given back to a shell, and must be set up again.
 volatile std::sig_atomic_t is_continued = 0;
@@ -112,7 +96,7 @@ public:
 
     void run(int stop_fd) {
         update();
-        for (;;) {
+        while (!has_quit_) {
             draw();
             const int wait_ms = static_cast<int>(
                 std::clamp<std::int64_t>((next_.value - utc_now().value) / 1'000'000 + 1, 0, INT32_MAX));
@@ -132,13 +116,12 @@ public:
                 options_.is_total = true;
                 is_due_ = true;
             }
-            for (int key = 0; (key = ::getch()) != ERR;) {
-                if (is_typing_ ? type(key) : take(key)) {
-                    return;
+            for (int key = 0; is_due_ || (key = ::getch()) != ERR;) {
+                if (is_due_) {
+                    update();  // what the next key is about
+                } else {
+                    is_typing_ ? type(key) : take(key);
                 }
-            }
-            if (is_due_) {
-                update();
             }
         }
     }
@@ -154,17 +137,20 @@ private:
     }
 
     void update() {
+        is_due_ = false;
         next_ = UtcNs{utc_now().value + options_.period_ns()};
         lines_.clear();
         if (shown_ == Shown::kHelp) {
-            std::ranges::transform(kHelpLines, std::back_inserter(lines_),
-                                   [](auto text) { return Line{std::string{text}}; });
+            for (const Key& key : keys()) {
+                lines_.push_back({fmt::format("  {:<18}{}", key.name, key.help)});
+            }
             return;
         }
         const LiveProfile::Range range = this->range();
         OptionValues values = live_values(options_);
         if (shown_ == Shown::kTable) {
-            values["by"] = kGroupings[grouping_];
+            const std::size_t grouping = grouping_ % kGroupings.size();
+            values["by"] = grouping == 0 && values.contains("by") ? values["by"] : kGroupings[grouping];
         } else if (shown_ == Shown::kCallers) {
             values["callers"] = function_;
         } else {
@@ -243,10 +229,9 @@ private:
         note_ = !lines.ok() ? lines.error().message : warnings.empty() ? "" : warnings.front();
         heading_count_ = 0;
         for (const AnnotatedLine& line : lines.ok() ? *lines : std::vector<AnnotatedLine>{}) {
-            const std::string percent = std::to_string(line.percent);
-            std::string text = line.self.rows == 0 ? "" : percent.substr(0, percent.find('.') + 3) + "%";
-            text.insert(0, text.size() < 8 ? 8 - text.size() : 0, ' ');
-            lines_.push_back({text + "  " + line.address + "  " + printable(line.text), colour_of(line.percent)});
+            const std::string percent = line.self.rows == 0 ? "" : fmt::format("{:.2f}%", line.percent);
+            lines_.push_back(
+                {fmt::format("{:>8}  {}  {}", percent, line.address, printable(line.text)), colour_of(line.percent)});
         }
         functions_.assign(lines_.size(), function_);
         selected_ = std::min(selected_, lines_.empty() ? 0 : lines_.size() - 1);
@@ -285,84 +270,124 @@ private:
                                   : filter_.empty() ? profile_.has_ended() ? "the profile has ended; q quits" : ""
                                                     : "filter: " + filter_;
         put(LINES - 2, is_typing_ ? "filter: " + typed_ + "_" : note_.empty() ? state : note_, A_NORMAL);
-        put(LINES - 1, "q:quit /:filter s:sort b:by c:callers a:annotate t:total z:zero i:idle h:help", A_DIM);
+        std::string words;
+        for (const Key& key : keys()) {
+            words += key.word.empty() ? "" : fmt::format("{}:{} ", key.name[0], key.word);
+        }
+        put(LINES - 1, words, A_DIM);
         ::refresh();
     }
 
-    // True: quit.
-    bool take(int key) {
+    struct Key {
+        std::vector<int> codes;
+        std::string_view name;
+        std::string_view word;  // below the table; empty: only in the help
+        std::string_view help;
+        void (*act)(View& view);
+    };
+
+    static const std::vector<Key>& keys() {
+        static const std::vector<Key> kKeys{
+            {{'q'}, "q", "quit", "quit", [](View& view) { view.has_quit_ = true; }},
+            {{'/'},
+             "/",
+             "filter",
+             "only rows with this in a name, or a glob",
+             [](View& view) { view.is_typing_ = true; }},
+            {{'s'},
+             "s",
+             "sort",
+             "sort by self, or by what callees took, too (-g)",
+             [](View& view) { view.is_by_children_ = !view.is_by_children_; }},
+            {{'b'},
+             "b",
+             "by",
+             "rows by symbol, image, command or thread",
+             [](View& view) {
+                 ++view.grouping_;
+                 view.shown_ = Shown::kTable;
+             }},
+            {{'c', '\n'},
+             "c, Enter",
+             "callers",
+             "callers of the selected function (sample with -g)",
+             [](View& view) { view.open(Shown::kCallers); }},
+            {{'a'},
+             "a",
+             "annotate",
+             "instructions of the selected function",
+             [](View& view) { view.open(Shown::kAnnotated); }},
+            {{'t'},
+             "t",
+             "total",
+             "totals, or the last period",
+             [](View& view) { view.options_.is_total = !view.options_.is_total; }},
+            {{'z'}, "z", "zero", "totals begin anew", [](View& view) { view.since_ = view.profile_.complete_until(); }},
+            {{'i'},
+             "i",
+             "idle",
+             "show or hide the idle task (swapper)",
+             [](View& view) { view.options_.shows_idle = !view.options_.shows_idle; }},
+            {{'h', '?'}, "h, ?", "help", "this help", [](View& view) { view.shown_ = Shown::kHelp; }},
+            {{KEY_LEFT, KEY_BACKSPACE},
+             "Left, Backspace",
+             "",
+             "back to the table",
+             [](View& view) { view.shown_ = Shown::kTable; }},
+            {{kEscape},
+             "Escape",
+             "",
+             "no filter; back to the table",
+             [](View& view) {
+                 view.filter_.clear();
+                 view.shown_ = Shown::kTable;
+             }},
+            {{KEY_RESIZE}, "up, down, pages", "", "move", [](View&) {}},
+        };
+        return kKeys;
+    }
+
+    // Whether the key moves the selection.
+    bool move(int key) {
         const auto page = static_cast<std::size_t>(std::max(LINES - 6, 1));
         const std::size_t last = functions_.empty() ? 0 : functions_.size() - 1;
         switch (key) {
-            case 'q': return true;
-            case KEY_UP: selected_ -= selected_ > 0 ? 1 : 0; break;
-            case KEY_DOWN: selected_ = std::min(selected_ + 1, last); break;
-            case KEY_PPAGE: selected_ -= std::min(selected_, page); break;
-            case KEY_NPAGE: selected_ = std::min(selected_ + page, last); break;
-            case KEY_HOME: selected_ = 0; break;
-            case KEY_END: selected_ = last; break;
-            case 'h':
-            case '?': go(Shown::kHelp); break;
-            case '/':
-                typed_ = filter_;
-                is_typing_ = true;
-                break;
-            case 'c':
-            case '\n': open(Shown::kCallers); break;
-            case 'a': open(Shown::kAnnotated); break;
-            case 'b':
-                grouping_ = (grouping_ + 1) % kGroupings.size();
-                go(Shown::kTable);
-                break;
-            case 's':
-                is_by_children_ = !is_by_children_;
-                go(shown_);
-                break;
-            case 't':
-                options_.is_total = !options_.is_total;
-                go(shown_);
-                break;
-            case 'z':
-                since_ = profile_.complete_until();
-                go(shown_);
-                break;
-            case 'i':
-                options_.shows_idle = !options_.shows_idle;
-                go(shown_);
-                break;
-            case kEscape:
-                filter_.clear();
-                go(Shown::kTable);
-                break;
-            case KEY_LEFT:
-            case KEY_BACKSPACE: go(Shown::kTable); break;
-            case KEY_RESIZE: is_due_ = true; break;
-            default: break;
+            case KEY_UP: selected_ -= selected_ > 0 ? 1 : 0; return true;
+            case KEY_DOWN: selected_ = std::min(selected_ + 1, last); return true;
+            case KEY_PPAGE: selected_ -= std::min(selected_, page); return true;
+            case KEY_NPAGE: selected_ = std::min(selected_ + page, last); return true;
+            case KEY_HOME: selected_ = 0; return true;
+            case KEY_END: selected_ = last; return true;
+            default: return false;
         }
-        return false;
     }
 
-    void go(Shown shown) {
-        shown_ = shown;
-        selected_ = 0;
-        first_ = 0;
-        is_due_ = true;
+    void take(int key) {
+        const auto found = std::ranges::find_if(
+            keys(), [key](const Key& one) { return std::ranges::find(one.codes, key) != one.codes.end(); });
+        if (!move(key) && found != keys().end()) {
+            const Shown before = shown_;
+            found->act(*this);
+            selected_ = shown_ == before ? selected_ : 0;
+            is_due_ = true;
+        }
     }
 
     // Callers or instructions of the selected function, if the table has functions.
     void open(Shown shown) {
         if (selected_ < functions_.size() && !functions_[selected_].empty()) {
             function_ = functions_[selected_];
-            go(shown);
+            shown_ = shown;
         }
     }
 
-    bool type(int key) {
+    void type(int key) {
         if (key == '\n' || key == KEY_ENTER) {
             const bool is_glob = typed_.empty() || typed_.find_first_of("*?[") != std::string::npos;
             filter_ = is_glob ? typed_ : "*" + typed_ + "*";
             is_typing_ = false;
-            go(Shown::kTable);
+            shown_ = Shown::kTable;
+            is_due_ = true;
         } else if (key == kEscape) {
             is_typing_ = false;
         } else if ((key == KEY_BACKSPACE || key == 127 || key == '\b') && !typed_.empty()) {
@@ -370,7 +395,6 @@ private:
         } else if (key >= ' ' && key < 127 && typed_.size() < kFilterSizeMax) {
             typed_ += static_cast<char>(key);
         }
-        return false;
     }
 
     static constexpr std::array<const char*, 4> kGroupings{"symbol,image,command", "image", "command", "thread"};
@@ -379,6 +403,7 @@ private:
     LiveOptions options_;
     OutputOptions printing_;
     UtcNs since_;  // totals begin here
+    bool has_quit_ = false;
     bool is_due_ = false;
     UtcNs next_;  // the next update
     Shown shown_ = Shown::kTable;
