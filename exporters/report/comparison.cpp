@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kUnchangedShownMax = 10;  // functions, of self and of children
 constexpr std::string_view kNotShown = "no difference shown";
+constexpr std::string_view kRanked = "median";  // a series' only figure: repetitions, compared by ranks
 constexpr std::string_view kUnknown = "unknown: ";
 
 // Rows whose columns are found by name.
@@ -108,6 +109,10 @@ std::string measured(const ComparisonRows& rows, std::size_t row, const std::str
     return number && *number >= 1e5 && *number < 1e18 ? std::to_string(std::llround(*number)) : rows.cell(row, name);
 }
 
+constexpr const char* kLegendOfRanks =
+    "before, after: medians; change, low, high: of the ratios of all pairs; p: Mann and Whitney's\n"
+    "low, high, adjusted: of all lines together\n";
+
 class LatencyText {
 public:
     LatencyText(const Answer& answer, const ComparisonRows& rows, const Screen& screen)
@@ -115,20 +120,26 @@ public:
 
     std::string text() {
         std::vector<std::size_t> means;
+        std::vector<std::size_t> medians;
         for (std::size_t first = 0; first < answer_.rows.size();) {
             std::size_t last = first + 1;
             while (last < answer_.rows.size() && is_same(first, last)) {
                 ++last;
             }
-            if (last == first + 1 && rows_.text(first, "figure") == "mean") {
-                means.push_back(first);
+            const std::string figure = rows_.text(first, "figure");
+            if (last == first + 1 && (figure == "mean" || figure == kRanked)) {
+                (figure == kRanked ? medians : means).push_back(first);
             } else {
                 add_series(first, last);
             }
             first = last;
         }
-        return means_table(std::move(means)) + std::move(text_);
+        has_ranks_alone_ = means.empty() && text_.empty();
+        return lines_table(std::move(means), false) + lines_table(std::move(medians), true) + std::move(text_);
     }
+
+    // Whether all lines compare ranks.
+    [[nodiscard]] bool has_ranks_alone() const { return has_ranks_alone_; }
 
 private:
     [[nodiscard]] bool is_same(std::size_t a, std::size_t b) const {
@@ -146,8 +157,8 @@ private:
         return values + (runs == "1" ? "" : runs == values ? " runs" : " in " + runs + " runs") + " " + name;
     }
 
-    // Series with only their means compared: a line each, times first.
-    [[nodiscard]] std::string means_table(std::vector<std::size_t> means) const {
+    // Series with one figure, the mean or by ranks the median: a line each, times first.
+    [[nodiscard]] std::string lines_table(std::vector<std::size_t> means, bool are_ranked) const {
         if (means.empty()) {
             return "";
         }
@@ -156,15 +167,17 @@ private:
         const bool are_alike = std::all_of(means.begin(), means.end(), [&](std::size_t row) {
             return side(row, "before") == side(means[0], "before") && side(row, "after") == side(means[0], "after");
         });
-        std::vector<std::vector<std::string>> lines{
-            {"mean of", "before", "after", "change", "low", "high", "p", "detects", "shown"}};
+        std::vector<std::vector<std::string>> lines{{are_ranked ? "median of" : "mean of", "before", "after", "change",
+                                                     "low", "high", are_ranked ? "adjusted" : "p",
+                                                     are_ranked ? "p" : "detects", "shown"}};
         for (const std::size_t row : means) {
             lines.push_back({series_name(row) +
                                  (rows_.has("primary") && rows_.text(row, "primary") == "yes" ? " *" : "") +
                                  (are_alike ? "" : " (" + side(row, "before") + ", " + side(row, "after") + ")"),
                              scaled(row, "before"), scaled(row, "after"), with_sign(rows_.cell(row, "change")),
                              with_sign(rows_.cell(row, "change_low")), with_sign(rows_.cell(row, "change_high")),
-                             probability(rows_.real(row, "p_adjusted")), detected(rows_, row), shown(rows_, row)});
+                             probability(rows_.real(row, "p_adjusted")),
+                             are_ranked ? probability(rows_.real(row, "p")) : detected(rows_, row), shown(rows_, row)});
         }
         return (are_alike ? side(means[0], "before") + ", " + side(means[0], "after") + "\n\n" : "") +
                aligned(lines, {0, 8}, screen_);
@@ -253,6 +266,7 @@ private:
     const ComparisonRows& rows_;
     Screen screen_;
     std::string text_;
+    bool has_ranks_alone_ = false;
 };
 
 class ProfileText {
@@ -339,8 +353,8 @@ private:
 
 std::string format_comparison(const Answer& answer, const Screen& screen) {
     const ComparisonRows rows{answer};
-    const std::string text =
-        rows.has("symbol") ? ProfileText{answer, rows, screen}.text() : LatencyText{answer, rows, screen}.text();
+    LatencyText latencies{answer, rows, screen};
+    const std::string text = rows.has("symbol") ? ProfileText{answer, rows, screen}.text() : latencies.text();
     const bool has_verdicts = std::any_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) {
         return rows.real(static_cast<std::size_t>(&row - answer.rows.data()), "p").has_value();
     });
@@ -349,9 +363,10 @@ std::string format_comparison(const Answer& answer, const Screen& screen) {
             return !rows.text(static_cast<std::size_t>(&row - answer.rows.data()), "primary").empty();
         });
     const std::string legend =
-        !has_verdicts ? ""
-        : rows.has("symbol")
-            ? "low, high: of all lines together\n"
+        !has_verdicts        ? ""
+        : rows.has("symbol") ? "low, high: of all lines together\n"
+        : latencies.has_ranks_alone()
+            ? kLegendOfRanks
             : std::string{"low, high, p: of "} +
                   (has_primary ? "lines with * alone, of the others together\n" : "all lines together\n") +
                   "detects: the smallest change shown in 80 of 100 such comparisons\n";

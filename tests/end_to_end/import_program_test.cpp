@@ -144,5 +144,32 @@ TEST_F(ImportProgram, FramesGoIntoAStoreAlone) {
     EXPECT_NE(refused.error_output.find("not through a gateway"), std::string::npos) << refused.error_output;
 }
 
+TEST(BenchmarkImportProgram, RecognisesResultsFromFilesAndPipes) {
+    const TemporaryFolder folder;
+    const std::string data = folder / "store";
+    std::string lines = "goos: linux\n";
+    for (int i = 0; i < 4; ++i) {
+        lines += "BenchmarkX-8  100  " + std::to_string(50 + i) + ".5 ns/op\n";
+    }
+    std::ofstream{folder / "old.txt"} << lines;
+    const Finished imported = run({program_path("perfleet"), "import", "--data", data, folder / "old.txt"});
+    EXPECT_TRUE(
+        imported.output.starts_with("4 repetitions, stored; compare them with: perfleet diff --before "
+                                    "'{file=\"old.txt\"}'"))
+        << imported.output << imported.error_output;
+    // A pipe brings the first line alone.
+    const Finished piped =
+        run({"sh", "-c",
+             "{ echo 'goos: linux'; sleep 0.2; sed 's/ 5/ 7/' '" + folder / "old.txt" + "'; } | '" +
+                 program_path("perfleet") + "' import --data '" + data + "' --label file=new.txt -"});
+    EXPECT_EQ(piped.ending.status, 0) << piped.error_output;
+    const Finished compared = run({program_path("perfleet"), "diff", "--data", data, "--before", "{file=\"old.txt\"}",
+                                   "--after", "{file=\"new.txt\"}"});
+    EXPECT_NE(compared.output.find("  BenchmarkX-8  52.000 ns  72.000 ns"), std::string::npos) << compared.output;
+    EXPECT_NE(compared.output.find("0.0286  slower"), std::string::npos) << compared.output;
+    const Finished refused = run({"sh", "-c", "echo no results | '" + program_path("perfleet") + "' import -"});
+    EXPECT_NE(refused.ending.status, 0);
+}
+
 }  // namespace
 }  // namespace perfleet::end_to_end::import_program_test

@@ -38,8 +38,9 @@ void expect_rows(const ImportedRun& run) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
     using namespace perfleet;
-    constexpr std::array kReaders{read_kbench,      read_columns,      read_bernat,           read_sel4bench,
-                                  read_utilisation, read_sel4_entries, read_sel4_tracepoints, read_sel4_utilisation};
+    constexpr std::array kReaders{read_kbench,      read_columns,          read_bernat,           read_sel4bench,
+                                  read_utilisation, read_sel4_entries,     read_sel4_tracepoints, read_sel4_utilisation,
+                                  read_go_bench,    read_google_benchmark, read_hyperfine};
     constexpr std::array kArchitectures{"aarch64", "ia32", "aarch32", ""};
     FuzzInput input{data, size_bytes};
     const auto reader = kReaders[input.byte() % kReaders.size()];

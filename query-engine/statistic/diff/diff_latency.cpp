@@ -26,6 +26,9 @@ constexpr std::uint64_t kDiffValuesMax = 1U << 20;
 constexpr std::uint64_t kDrawSeed = 20'240'229;
 constexpr std::size_t kSessionsListedMax = 64;
 
+// Repetitions of a benchmark have one line: both medians, and Hodges and Lehmann's change with Mann and Whitney's test.
+constexpr const char* kRankedFigure = "median";
+
 // What makes two series the same measurement.
 struct PairKey {
     std::vector<std::string> labels;  // of --by
@@ -162,6 +165,17 @@ bool is_extreme(const LatencyFigure& figure) {
     return figure.kind == LatencyFigureKind::kMax ||
            (figure.kind == LatencyFigureKind::kQuantile &&
             (figure.quantile.billionths == 0 || figure.quantile.billionths == Quantile::kWhole));
+}
+
+bool has_several_commands(const Scan& scan) {
+    std::set<std::string> commands;
+    for (const ScannedSession& session : scan.sessions()) {
+        const auto command = label_of(session.record, kCommandLabel);
+        if (command && label_of(session.record, kRepetitionLabel)) {
+            commands.insert(*command);
+        }
+    }
+    return commands.size() > 1;
 }
 
 class LatencyDiff {
@@ -313,13 +327,24 @@ private:
         if (!runs.unknown.empty()) {
             answer_.warnings.push_back(unknown_warning(runs));
         }
+        pair.are_repetitions = runs.are_repetitions;
         for (const LatencyFigure& figure : options_.figures) {
-            lines_.add(figure_line(pair, figure));
+            if (!runs.are_repetitions || is_in_condition(figure)) {
+                lines_.add(figure_line(pair, figure));
+            }
         }
-        if (!options_.means_alone) {
+        if (runs.are_repetitions || !options_.means_alone) {
             lines_.add(rank_line(pair));
         }
         return Done{};
+    }
+
+    // Whether a condition is about this figure: then repetitions, which are compared by ranks, have its line, too.
+    [[nodiscard]] bool is_in_condition(const LatencyFigure& figure) const {
+        return figure_name(figure) != kRankedFigure &&
+               std::ranges::any_of(options_.conditions, [&](const FailCondition& condition) {
+                   return condition.figure == figure_name(figure);
+               });
     }
 
     struct Pair {
@@ -334,6 +359,7 @@ private:
         std::string after_sessions;
         std::string unknown;
         bool by_runs = false;
+        bool are_repetitions = false;
         std::size_t family = 0;
     };
 
@@ -425,17 +451,27 @@ private:
     DiffLine rank_line(const Pair& pair) const {
         const ValueComparison::Ranks ranks = pair.values->ranks(options_.confidence);
         DiffLine line = line_of(pair);
-        line.figure = "shift";
+        line.figure = pair.are_repetitions ? kRankedFigure : "shift";
         line.difference = ranks.shift * pair.worth;
         line.direction = ranks.superiority - 0.5L;
-        line.effect =
-            fmt::format("after is greater in {:.0f} % of pairs", static_cast<double>(ranks.superiority * 100));
         line.contrast_at = [values = pair.values, worth = pair.worth](long double confidence) {
-            return Contrast{times(values->ranks(confidence).shift_interval, worth), std::nullopt};
+            const ValueComparison::Ranks at = values->ranks(confidence);
+            return Contrast{times(at.shift_interval, worth), at.ratio_interval};
         };
-        line.p_value_at = [p_value = ranks.p_value.value_or(1)](long double) { return p_value; };
-        if (!ranks.p_value) {
-            line.effect.clear();
+        if (pair.are_repetitions) {
+            const LatencyFigure median{LatencyFigureKind::kQuantile, kMedian};
+            line.before = pair.values->before(median) * pair.worth;
+            line.after = pair.values->after(median) * pair.worth;
+            line.change = ranks.ratio ? std::optional{*ranks.ratio - 1} : std::nullopt;
+            line.is_mean = true;  // the series' main figure
+            line.is_ranked = pair.by_runs;
+            line.is_constant = pair.values->is_constant();
+            line.p_value_at = [values = pair.values](long double limit) { return values->rank_p_value(1 + limit); };
+        } else {
+            line.effect = ranks.p_value ? fmt::format("after is greater in {:.0f} % of pairs",
+                                                      static_cast<double>(ranks.superiority * 100))
+                                        : "";
+            line.p_value_at = [p_value = ranks.p_value.value_or(1)](long double) { return p_value; };
         }
         line.evidence = evidence_of(pair, {}, &ranks);
         return line;
@@ -459,7 +495,12 @@ Result<bool> has_latencies(const Scan& scan) {
 }
 
 Result<Answer> make_latency_diff(const Scan& before, const Scan& after, const DiffOptions& options) {
-    return LatencyDiff{before, after, options}.make();
+    // Repetitions of several commands aren't repetitions of one.
+    DiffOptions apart = options;
+    if (options.by.empty() && (has_several_commands(before) || has_several_commands(after))) {
+        apart.by.emplace_back(kCommandLabel);
+    }
+    return LatencyDiff{before, after, apart}.make();
 }
 
 }  // namespace perfleet

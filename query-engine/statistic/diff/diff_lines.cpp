@@ -77,7 +77,8 @@ public:
     JudgedLine(const DiffLine& judged, long double confidence) : line{&judged}, confidence_{confidence} {
         has_interval_ = judged.is_share && judged.p_value_is_below ? true : change().has_value();
         has_p_value_ = judged.p_value_at && judged.unknown.empty() &&
-                       (judged.p_value_is_below || contrast().difference.has_value() || !judged.effect.empty());
+                       (judged.p_value_is_below || contrast().difference.has_value() || judged.is_ranked ||
+                        !judged.effect.empty());
     }
 
     // Judges the line among others: its p value is multiplied by `factor` and is at least `p_least`. Intervals match
@@ -165,6 +166,9 @@ std::string verdict_of(const JudgedLine& judged, const std::optional<long double
     if (!judged.has_p_value()) {
         return "too few values";
     }
+    if (line.is_constant) {
+        return "no difference shown: all values are equal";
+    }
     if (judged.is_different) {
         const std::string& word = line.direction > 0 ? line.word_above : line.word_below;
         if (!line.effect.empty()) {
@@ -174,10 +178,11 @@ std::string verdict_of(const JudgedLine& judged, const std::optional<long double
             return word + " by " + change_text(line, *line.change, judged.change(), false);
         }
         const long double sign = line.direction > 0 ? 1 : -1;
-        const Interval& interval = *judged.contrast().difference;
-        return fmt::format("{} by {} {} [{}, {}]", word, short_number(sign * *line.difference), line.unit,
-                           short_number(sign > 0 ? interval.low : -interval.high),
-                           short_number(sign > 0 ? interval.high : -interval.low));
+        const auto& interval = judged.contrast().difference;
+        return fmt::format("{} by {} {}", word, short_number(sign * *line.difference), line.unit) +
+               (interval ? fmt::format(" [{}, {}]", short_number(sign > 0 ? interval->low : -interval->high),
+                                       short_number(sign > 0 ? interval->high : -interval->low))
+                         : "");
     }
     if (judged.p_value() < alpha) {
         return judged.is_primary
@@ -322,7 +327,9 @@ void judge_together(std::vector<JudgedLine>& judged, long double alpha, std::opt
     const auto primary_count =
         static_cast<long double>(std::ranges::count_if(judged, [](const JudgedLine& one) { return one.is_primary; }));
     for (JudgedLine& one : judged) {
-        if (one.is_primary) {
+        if (one.line->is_constant) {
+            one.judge(1, 0, alpha);
+        } else if (one.is_primary) {
             one.judge(primary_count, 0, alpha);
         } else if (one.has_p_value()) {
             families[one.line->family].push_back(&one);
@@ -406,8 +413,10 @@ Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, An
                                          }));
     }
     judge_together(judged, alpha, joint_level_);
-    const auto tested_count = static_cast<std::size_t>(std::count_if(
-        judged.begin(), judged.end(), [](const JudgedLine& one) { return one.has_p_value() && !one.is_primary; }));
+    const auto tested_count =
+        static_cast<std::size_t>(std::count_if(judged.begin(), judged.end(), [](const JudgedLine& one) {
+            return one.has_p_value() && !one.is_primary && !one.line->is_constant;
+        }));
     PERFLEET_TRY(judge_conditions(options, judged, answer.warnings));
     if (by_relevance) {
         sort_by_relevance(judged);
@@ -448,7 +457,10 @@ Result<Done> DiffLines::finish(const DiffOptions& options, bool by_relevance, An
         row.push_back(scaled(line.difference, scale));
         row.push_back(scaled(low_of(one.contrast().difference), scale));
         row.push_back(scaled(high_of(one.contrast().difference), scale));
-        row.push_back(scaled(has_before ? std::optional{*line.after / *line.before - 1} : std::nullopt, 100));
+        row.push_back(scaled(!has_before     ? std::nullopt
+                             : line.is_share ? std::optional{*line.after / *line.before - 1}
+                                             : line.change,
+                             100));
         const auto change = relative_change(one.contrast());
         row.push_back(scaled(low_of(change), 100));
         row.push_back(scaled(high_of(change), 100));

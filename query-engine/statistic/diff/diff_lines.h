@@ -39,7 +39,9 @@ struct DiffLine {
     // Optional shortcut, because most lines of a large profile need no interval. If it is set, contrast_at() has a
     // difference at every confidence, and this says cheaply whether p_value_at(0) is below a bound.
     std::function<bool(long double bound)> p_value_is_below;
-    std::string unknown;  // why there is no verdict; empty: there is one
+    bool is_ranked = false;    // the p value needs no interval
+    bool is_constant = false;  // all values of both sides are equal: no comparison that could show a difference
+    std::string unknown;       // why there is no verdict; empty: there is one
     // Lines with the same number are figures of one series; its mean is marked. 0: no series.
     std::size_t family = 0;
     bool is_mean = false;

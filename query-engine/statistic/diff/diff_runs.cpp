@@ -26,6 +26,12 @@ std::string turn_of(const SessionRecord& record) {
     return comparison && turn ? *comparison + " " + *turn : "";
 }
 
+bool has_repetitions_alone(const DiffSide& side) {
+    return std::ranges::all_of(side.sessions, [&](std::size_t index) {
+        return label_of(side.session(index).record, kRepetitionLabel).has_value();
+    });
+}
+
 // Whether each session is the only one of its turn on its side, and isn't on the other one.
 bool has_turns(const DiffSide& side, const DiffSide& other) {
     std::set<std::string> turns;
@@ -67,7 +73,11 @@ DiffRuns diff_runs(const DiffSide& before, const DiffSide& after, bool within_ru
         return runs;
     }
     const std::string_view what = by_target ? "target" : "run";
-    if (has_pairs && !by_target && !by_turn) {
+    runs.are_repetitions = !by_target && has_repetitions_alone(before) && has_repetitions_alone(after);
+    if (runs.are_repetitions && !has_pairs && std::min(runs.before_count, runs.after_count) < kRepetitionsMin) {
+        runs.unknown = "fewer than " + std::to_string(kRepetitionsMin) + " repetitions " +
+                       (runs.before_count < kRepetitionsMin ? "before" : "after");
+    } else if (has_pairs && !by_target && !by_turn) {
         runs.unknown = "both sides are parts of one run";
     } else if (runs.before_count < 2 && runs.after_count < 2) {
         runs.unknown = "one " + std::string{what} + " a side says nothing of the next";
@@ -80,6 +90,9 @@ DiffRuns diff_runs(const DiffSide& before, const DiffSide& after, bool within_ru
 }
 
 std::string unknown_warning(const DiffRuns& runs) {
+    if (runs.are_repetitions && std::min(runs.before_count, runs.after_count) < kRepetitionsMin) {
+        return "no verdict: " + runs.unknown + ". Repeat the benchmark, such as with go test -count 10";
+    }
     return "no verdict: " + runs.unknown +
            ". Compare two runs or more a side, such as --before '{build=\"main\"}' --after '{build=\"mine\"}'; "
            "--within-run compares the rows within these";

@@ -12,6 +12,13 @@
 
 namespace perfleet {
 
+// The label of a session that is one repetition of a benchmark: its number.
+inline constexpr const char* kRepetitionLabel = "repetition";
+// The label that tells the commands apart whose repetitions stand in one file.
+inline constexpr const char* kCommandLabel = "command";
+// With fewer repetitions on a side not even the rarest order of all values has a p below 5 %.
+inline constexpr std::size_t kRepetitionsMin = 4;
+
 struct DiffRuns {
     // The run of each compared session, by the session's index in its scan. A target that is on both sides has the same
     // number on both: a pair. So have two sessions of one turn of `perfleet compare`.
@@ -21,6 +28,7 @@ struct DiffRuns {
     std::size_t after_count = 0;
     std::string unknown;  // why runs can't be told apart; then intervals are within runs, without a verdict
     bool by_runs = false;
+    bool are_repetitions = false;  // all sessions are repetitions of a benchmark: compared by ranks
 };
 
 // `within_run`: intervals and verdicts are about the rows of these runs, not about further runs.

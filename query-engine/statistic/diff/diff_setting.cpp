@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "query-engine/statistic/diff/diff_runs.h"
 #include "query-engine/statistic/latency/latency_source.h"
 
 namespace perfleet {
@@ -15,7 +16,7 @@ using Said = std::map<std::string, std::set<std::string>>;
 
 // Labels that describe the result, not how it was measured.
 bool is_about_result(const std::string& key) {
-    return key == "status" || key == "error" || key.starts_with("reported_");
+    return key == "status" || key == "error" || key == kRepetitionLabel || key.starts_with("reported_");
 }
 
 Said said_by(const DiffSide& side) {

@@ -11,29 +11,61 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kExactSizeMax = 50;
+constexpr std::size_t kExactTiedSizeMax = 25;
 constexpr long double kPower = 0.8L;
 
-// P(U ≤ u) when all orders of m + n untied values are equally likely: the number of subsets by their sum of ranks.
-long double exact_lower_tail(std::size_t m, std::size_t n, std::uint64_t u) {
-    // ways[k][s]: the number of ways to choose k of the values so far with rank-sum excess s. Counts fit a long
-    // double's exponent; rounding of their sums stays below 1e-12.
-    const std::size_t excess_max = m * n;
-    std::vector<std::vector<long double>> ways(m + 1, std::vector<long double>(excess_max + 1, 0));
-    ways[0][0] = 1;
-    for (std::size_t value = 1; value <= m + n; ++value) {
-        for (std::size_t chosen = std::min(m, value); chosen > 0; --chosen) {
-            // If it is the chosen-th chosen value, it exceeds value − chosen values of the other sample.
-            const std::size_t beaten = value - chosen;
-            if (beaten > n) {
-                continue;
-            }
-            for (std::size_t excess = excess_max + 1; excess-- > beaten;) {
-                ways[chosen][excess] += ways[chosen - 1][excess - beaten];
-            }
+// How many of the orders of m + n untied values have U = 0, 1, … `u`: coefficients of the Gaussian binomial. Counts fit
+// a long double's exponent, and those of small U are exact.
+std::vector<long double> untied_orders(std::size_t m, std::size_t n, std::size_t u) {
+    std::vector<long double> ways(u + 1, 0);
+    ways[0] = 1;
+    for (std::size_t i = 1; i <= m; ++i) {
+        for (std::size_t at = u + 1; at-- > n + i;) {
+            ways[at] -= ways[at - n - i];
+        }
+        for (std::size_t at = i; at <= u; ++at) {
+            ways[at] += ways[at - i];
         }
     }
-    const long double total = std::accumulate(ways[m].begin(), ways[m].end(), 0.0L);
-    return std::accumulate(ways[m].begin(), ways[m].begin() + static_cast<std::ptrdiff_t>(u) + 1, 0.0L) / total;
+    return ways;
+}
+
+long double order_count(std::size_t m, std::size_t n) {
+    long double count = 1;
+    for (std::size_t i = 1; i <= m; ++i) {
+        count = count * static_cast<long double>(n + i) / static_cast<long double>(i);
+    }
+    return count;
+}
+
+// P(U ≤ u) when all orders of m + n untied values are equally likely.
+long double exact_lower_tail(std::size_t m, std::size_t n, std::size_t u) {
+    const std::vector<long double> ways = untied_orders(m, n, u);
+    return std::accumulate(ways.begin(), ways.end(), 0.0L) / order_count(m, n);
+}
+
+// P(2 U ≤ twice_u) for m of the values, which are tied in groups of these sizes, ascending.
+long double tied_lower_tail(const std::vector<std::size_t>& groups, std::size_t m, std::size_t n, std::size_t twice_u) {
+    // ways[k][u]: how often k values of the groups so far are among the m, with 2 U = u.
+    std::vector<std::vector<long double>> ways(m + 1, std::vector<long double>(twice_u + 1, 0));
+    ways[0][0] = 1;
+    std::size_t seen = 0;
+    for (const std::size_t size : groups) {
+        std::vector<std::vector<long double>> next(m + 1, std::vector<long double>(twice_u + 1, 0));
+        for (std::size_t chosen = seen > n ? seen - n : 0; chosen <= std::min(m, seen); ++chosen) {
+            long double times = 1;  // the ways to choose `more` of the group
+            for (std::size_t more = 0; more <= std::min(size, m - chosen); ++more) {
+                const std::size_t beaten = more * (2 * (seen - chosen) + size - more);
+                for (std::size_t at = beaten; at <= twice_u; ++at) {
+                    next[chosen + more][at] += times * ways[chosen][at - beaten];
+                }
+                times = times * static_cast<long double>(size - more) / static_cast<long double>(more + 1);
+            }
+        }
+        ways = std::move(next);
+        seen += size;
+    }
+    return std::accumulate(ways[m].begin(), ways[m].end(), 0.0L) / order_count(m, n);
 }
 
 }  // namespace
@@ -60,6 +92,7 @@ RankTest rank_test(std::span<const std::uint64_t> first, std::span<const std::ui
                   (static_cast<long double>(at_first) + static_cast<long double>(equal_first) / 2);
     }
     // Counts ties over both samples together.
+    std::vector<std::size_t> groups;
     for (std::size_t i = 0, j = 0; i < first.size() || j < second.size();) {
         const std::uint64_t value = i == first.size()    ? second[j]
                                     : j == second.size() ? first[i]
@@ -72,15 +105,18 @@ RankTest rank_test(std::span<const std::uint64_t> first, std::span<const std::ui
             ++tied;
         }
         tie_sum += tied * tied * tied - tied;
+        groups.push_back(static_cast<std::size_t>(tied));
     }
     const auto m = static_cast<long double>(first.size());
     const auto n = static_cast<long double>(second.size());
     test.superiority = test.u / (m * n);
-    if (tie_sum == 0 && first.size() <= kExactSizeMax && second.size() <= kExactSizeMax) {
+    const std::size_t size_max = std::max(first.size(), second.size());
+    if (groups.size() > 1 && size_max <= (tie_sum == 0 ? kExactSizeMax : kExactTiedSizeMax)) {
+        const auto twice_lesser = static_cast<std::size_t>(2 * std::min(test.u, m * n - test.u));
         test.is_exact = true;
-        const long double lesser = std::min(test.u, m * n - test.u);
         test.p_value =
-            std::min(1.0L, 2 * exact_lower_tail(second.size(), first.size(), static_cast<std::uint64_t>(lesser)));
+            std::min(1.0L, 2 * (tie_sum == 0 ? exact_lower_tail(second.size(), first.size(), twice_lesser / 2)
+                                             : tied_lower_tail(groups, second.size(), first.size(), twice_lesser)));
         return test;
     }
     const long double all = m + n;
@@ -92,6 +128,25 @@ RankTest rank_test(std::span<const std::uint64_t> first, std::span<const std::ui
     const long double z = std::max(0.0L, distance - 0.5L) / std::sqrt(variance);
     test.p_value = std::min(1.0L, 2 * normal_probability(-z));
     return test;
+}
+
+std::optional<std::uint64_t> rank_bound(std::size_t m, std::size_t n, long double confidence) {
+    const long double tail = (1 - confidence) / 2;
+    if (std::max(m, n) <= kExactSizeMax) {
+        const std::vector<long double> ways = untied_orders(m, n, m * n / 2);
+        const long double count = order_count(m, n);
+        long double below = 0;
+        std::uint64_t bound = 0;
+        while (bound < ways.size() && below + ways[bound] <= tail * count) {
+            below += ways[bound++];
+        }
+        return bound == 0 ? std::nullopt : std::optional{bound - 1};
+    }
+    const auto first = static_cast<long double>(m);
+    const auto second = static_cast<long double>(n);
+    const long double rank =
+        std::floor(first * second / 2 + normal_quantile(tail) * std::sqrt(first * second * (first + second + 1) / 12));
+    return rank < 1 ? std::nullopt : std::optional{static_cast<std::uint64_t>(rank) - 1};
 }
 
 std::optional<MeanContrast> mean_contrast(const Moments& first, const Moments& second, long double first_dependence,

@@ -14,8 +14,8 @@
 
 namespace perfleet {
 
-// Mann and Whitney's test (two-sided). Exact where both samples have at most 50 values and none is tied; otherwise by
-// the normal approximation, corrected for ties and continuity.
+// Mann and Whitney's test (two-sided). Exact where both samples have at most 50 values and none is tied, or at most 25;
+// otherwise by the normal approximation, corrected for ties and continuity.
 struct RankTest {
     long double u = 0;  // pairs in which the second sample's value is greater; half a pair for ties
     long double p_value = 1;
@@ -25,6 +25,12 @@ struct RankTest {
 // Both have values. Ascending samples.
 [[nodiscard]] RankTest rank_test(std::span<const std::uint64_t> first_ascending,
                                  std::span<const std::uint64_t> second_ascending);
+
+// The interval of a shift for this confidence ends at the differences of pairs with this rank, from 0, from below and
+// from above: the greatest for which Mann and Whitney's test of untied values rejects no shift within (exact for at
+// most 50 values a side). Nothing if the samples are too small.
+[[nodiscard]] std::optional<std::uint64_t> rank_bound(std::size_t first_count, std::size_t second_count,
+                                                      long double confidence);
 
 // At least this many equal values on a side support that the next one is equal, too (2 × 0.5^6 < 5 %).
 inline constexpr std::uint64_t kAlikeMin = 6;

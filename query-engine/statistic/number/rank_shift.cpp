@@ -148,19 +148,22 @@ long double shift_of(std::span<const std::uint64_t> first, std::span<const std::
 
 std::optional<Interval> shift_interval(std::span<const std::uint64_t> first, std::span<const std::uint64_t> second,
                                        const Superiority* superiority, long double confidence) {
-    const auto m = static_cast<long double>(first.size());
-    const auto n = static_cast<long double>(second.size());
-    const long double tail = (1 - confidence) / 2;
-    const bool is_known = superiority != nullptr && superiority->variance > 0;
-    const long double deviation =
-        is_known ? -student_quantile(tail, superiority->degrees) * std::sqrt(superiority->variance) * m * n
-                 : -normal_quantile(tail) * std::sqrt(m * n * (m + n + 1) / 12);
-    const long double rank = std::floor(m * n / 2 - deviation);  // from 1
-    if (rank < 1) {
+    const Uint128 pairs = Uint128{first.size()} * second.size();
+    Uint128 low = 0;
+    if (superiority != nullptr && superiority->variance > 0) {
+        const long double rank =  // from 1
+            std::floor(static_cast<long double>(pairs) *
+                       (0.5L + student_quantile((1 - confidence) / 2, superiority->degrees) *
+                                   std::sqrt(superiority->variance)));
+        if (rank < 1) {
+            return std::nullopt;
+        }
+        low = static_cast<Uint128>(rank) - 1;
+    } else if (const auto bound = rank_bound(first.size(), second.size(), confidence)) {
+        low = *bound;
+    } else {
         return std::nullopt;
     }
-    const auto low = static_cast<Uint128>(rank) - 1;
-    const Uint128 pairs = Uint128{first.size()} * second.size();
     return Interval{static_cast<long double>(difference_at(first, second, low)),
                     static_cast<long double>(difference_at(first, second, pairs - 1 - low))};
 }

@@ -1,6 +1,7 @@
 #include "query-engine/statistic/number/value_comparison.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -20,6 +21,24 @@ long double reach_of(const std::vector<std::uint64_t>& before, const std::vector
     const bool is_alike = before.front() == before.back() || after.front() == after.back();
     return static_cast<long double>(std::max<std::uint64_t>(step, 1)) / (is_alike ? 1 : 2);
 }
+
+// Logarithms in steps of 2^-40, of values above 0 times `ratio`: sums of them are products, as exact as values are.
+// Empty if a value is 0.
+std::vector<std::uint64_t> logarithms(const std::vector<std::uint64_t>& values, long double ratio) {
+    constexpr long double kStepsADoubling = 1ULL << 40;
+    constexpr long double kOffset = 1'024;  // keeps logarithms of small ratios above 0
+    std::vector<std::uint64_t> found;
+    if (values.front() == 0 || ratio <= 0) {
+        return found;
+    }
+    for (const std::uint64_t value : values) {
+        const long double doublings = std::log2(static_cast<long double>(value)) + std::log2(ratio);
+        found.push_back(static_cast<std::uint64_t>(std::llround((doublings + kOffset) * kStepsADoubling)));
+    }
+    return found;
+}
+
+long double ratio_of_logarithm(long double steps) { return std::exp2(steps / (1ULL << 40)); }
 
 }  // namespace
 
@@ -61,6 +80,8 @@ ValueComparison::ValueComparison(std::vector<ComparedRun> before, std::vector<Co
         for (auto& [number, run] : runs) {
             pairs.push_back(run);
         }
+        are_single_ = before_.values.size() == before_.runs.size() && after_.values.size() == after_.runs.size() &&
+                      pairs.size() == before_.runs.size() + after_.runs.size();
         means_ = mean_contrast(pairs);
     } else {
         means_ = mean_contrast(before_.moments, after_.moments, dependence_of_mean(before_.in_order),
@@ -183,10 +204,39 @@ ValueComparison::Ranks ValueComparison::ranks(long double confidence) const {
         ranks.shift_interval = shift_interval(before_.values, after_.values,
                                               is_by_runs_ || is_dependent_ ? &*superiority_ : nullptr, confidence);
     }
+    if (are_single_) {
+        ranks.p_value = rank_p_value(1);
+        ranks.shift_interval = shift_interval(before_.values, after_.values, nullptr, confidence);
+        const auto first = logarithms(before_.values, 1);
+        const auto second = logarithms(after_.values, 1);
+        if (!first.empty() && !second.empty()) {
+            ranks.ratio = ratio_of_logarithm(shift_of(first, second));
+            if (const auto steps = shift_interval(first, second, nullptr, confidence)) {
+                ranks.ratio_interval = Interval{ratio_of_logarithm(steps->low), ratio_of_logarithm(steps->high)};
+            }
+        }
+    }
     if (ranks.shift_interval) {
         ranks.shift_interval = widened_difference(*ranks.shift_interval, ranks.shift, reach_min_);
     }
     return ranks;
+}
+
+long double ValueComparison::rank_p_value(long double ratio) const {
+    if (!are_single_) {
+        return 1;
+    }
+    if (ratio == 1) {
+        return rank_test(before_.values, after_.values).p_value;
+    }
+    const auto first = logarithms(before_.values, ratio);
+    const auto second = logarithms(after_.values, 1);
+    return first.empty() || second.empty() ? 1 : rank_test(first, second).p_value;
+}
+
+bool ValueComparison::is_constant() const {
+    return before_.values.front() == before_.values.back() && after_.values.front() == after_.values.back() &&
+           before_.values.front() == after_.values.front();
 }
 
 }  // namespace perfleet

@@ -69,9 +69,17 @@ public:
         std::optional<Interval> shift_interval;
         long double superiority = 0.5L;  // P(after > before) + P(equal) ÷ 2; Cliff's delta is 2 × this − 1
         std::optional<Interval> superiority_interval;
-        std::optional<long double> p_value;  // of that interval: Brunner and Munzel's; by runs Obuchowski's
+        // Of that interval: Brunner and Munzel's; by runs Obuchowski's; of runs of one value each Mann and Whitney's.
+        std::optional<long double> p_value;
+        // Of runs of one value each, all above 0: Hodges and Lehmann's for the logarithms.
+        std::optional<long double> ratio;
+        std::optional<Interval> ratio_interval;
     };
     [[nodiscard]] Ranks ranks(long double confidence) const;
+    // Mann and Whitney's p value of after ÷ before = `ratio`, of runs of one value each. 1 where that can't be tested.
+    [[nodiscard]] long double rank_p_value(long double ratio) const;
+    // Whether all values of both sides are the same.
+    [[nodiscard]] bool is_constant() const;
 
 private:
     struct Side {
@@ -93,6 +101,7 @@ private:
     Side before_;
     Side after_;
     bool is_by_runs_ = false;
+    bool are_single_ = false;    // runs of one value each, without pairs: their ranks are independent
     long double reach_min_ = 0;  // least half-width of intervals: the clock's resolution
     std::optional<MeanContrast> means_;
     std::optional<Superiority> superiority_;

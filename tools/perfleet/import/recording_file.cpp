@@ -1,5 +1,6 @@
 #include "tools/perfleet/import/recording_file.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,6 +11,7 @@
 #include "target-collector/intake/perf-data/perf_data_import.h"
 #include "target-collector/intake/perf-data/record_source.h"
 #include "target-collector/intake/pprof/pprof_import.h"
+#include "tools/perfleet/import/imported_run.h"
 #include "tools/perfleet/shell/progress_line.h"
 #include "tools/perfleet/shell/terminal.h"
 
@@ -21,10 +23,19 @@ std::string_view chars_of(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// Of text the first bytes that a pipe brings may say too little.
+bool is_text(std::span<const std::byte> head) {
+    return std::ranges::all_of(chars_of(head.first(std::min<std::size_t>(head.size(), 512))),
+                               [](char c) { return c < 0 || c >= ' ' || (c >= '\t' && c <= '\r') || c == '\x1b'; });
+}
+
 // What it is by its first bytes: kPprof where it may be a profile.
 Result<std::string> format_of(const std::string& path, std::span<const std::byte> head) {
     if (is_perf_data(head)) {
         return std::string{kPerfData};
+    }
+    if (std::string format = benchmark_format_of(chars_of(head)); !format.empty()) {
+        return format;
     }
     if (is_legacy_profile(chars_of(head))) {
         return Error{ErrorCode::kUnsupported,
@@ -45,8 +56,10 @@ Result<std::string> format_of(const std::string& path, std::span<const std::byte
 
 Result<RecordingFile> open_recording_file(const std::string& path, const std::string& format) {
     const auto check = [&](std::span<const std::byte> head) -> Result<Done> {
-        PERFLEET_TRY(format_of(path, head));
-        return Done{};
+        return is_text(head) ? Result<Done>{Done{}} : [&]() -> Result<Done> {
+            PERFLEET_TRY(format_of(path, head));
+            return Done{};
+        }();
     };
     auto files = PERFLEET_TRY(open_recording(path, format == kPprof ? HeadCheck{} : check));
     const auto head = files.file.peek(FileBytes::kBufferSizeBytes);

@@ -1,4 +1,4 @@
-// A file of another profiler, perf.data or pprof, recognised by its first bytes.
+// A file of another profiler, perf.data or pprof, or of a benchmark program, recognised by its first bytes.
 #pragma once
 
 #include <string>

@@ -18,11 +18,13 @@
 #include "daemon/option/program_options.h"
 #include "query-engine/select/selection.h"
 #include "query-engine/statistic/answer/usage.h"
+#include "query-engine/statistic/diff/diff_runs.h"
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/file_io.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/peers/key_file.h"
 #include "schemas/text/utf8.h"
+#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/hello_limits.h"
 #include "storage/store/open_store.h"
 #include "target-collector/linux/host/machine_state.h"
@@ -46,6 +48,7 @@ namespace {
 
 constexpr std::size_t kFileSizeBytesMax = 1ULL << 30;
 constexpr std::string_view kClockLabel = "clock_hz=";
+constexpr const char* kFileLabel = "file";  // of repetitions: the file's name
 
 using Reader = Result<std::vector<ImportedRun>> (*)(std::string_view, const ImportHints&);
 constexpr const char* kFrames = "frames";
@@ -54,6 +57,9 @@ const std::map<std::string, Reader> kReaders{{"kbench", read_kbench},
                                              {"bernat", read_bernat},
                                              {"sel4bench", read_sel4bench},
                                              {"utilisation", read_utilisation},
+                                             {"go-bench", read_go_bench},
+                                             {"google-benchmark", read_google_benchmark},
+                                             {"hyperfine", read_hyperfine},
                                              {"sel4-entries", read_sel4_entries},
                                              {"sel4-tracepoints", read_sel4_tracepoints},
                                              {"sel4-utilisation", read_sel4_utilisation}};
@@ -80,6 +86,12 @@ struct SourceFile {
     UtcNs modified;
 };
 
+Result<Done> import_text(const ImportOptions& options, const std::string& format, SourceFile file);
+
+Error too_large_file(const std::string& path) {
+    return Error{ErrorCode::kTooLarge, path + ": larger than 1 GiB; split it"};
+}
+
 Result<SourceFile> read_file(const std::string& path) {
     const FileDescriptor descriptor{path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                                                 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
@@ -98,7 +110,7 @@ Result<SourceFile> read_file(const std::string& path) {
     }
     file.text = std::move(*text);
     if (file.text.size() > kFileSizeBytesMax) {
-        return Error{ErrorCode::kTooLarge, path + ": larger than 1 GiB; split it"};
+        return too_large_file(path);
     }
     return file;
 }
@@ -231,6 +243,15 @@ Result<Done> import_collected(const ImportOptions& options) {
 
 Result<Done> import_recording(const ImportOptions& options) {
     auto file = PERFLEET_TRY(open_recording_file(options.file, options.format));
+    if (kReaders.contains(file.format)) {
+        const FileBytes& bytes = file.files.file;
+        if (bytes.size_bytes() > kFileSizeBytesMax) {
+            return too_large_file(options.file);
+        }
+        const auto text = bytes.piece(0, bytes.size_bytes());
+        return import_text(options, file.format,
+                           {{reinterpret_cast<const char*>(text.data()), text.size()}, bytes.modified()});
+    }
     if (options.is_measured_here || options.clock_hz || options.is_new_session) {
         return usage("--format " + file.format +
                      ": --measured-here, --clock-hz and --new-session are for other formats");
@@ -259,15 +280,24 @@ Result<Done> import_recording(const ImportOptions& options) {
     return Done{};
 }
 
-Result<Done> import_file(const ImportOptions& options) {
+// Repetitions are many runs: one line says what there are.
+void print_repetitions(const ImportedRun& first, std::size_t run_count, std::size_t new_count) {
+    fmt::print("{} repetitions, {}; compare them with: perfleet diff --before '{{{}=\"{}\"}}' --after SIDE\n",
+               run_count,
+               new_count == run_count ? "stored"
+               : new_count == 0       ? "all of them there already"
+                                      : std::to_string(new_count) + " of them new",
+               kFileLabel, printable(first.labels.at(kFileLabel)));
+}
+
+Result<Done> import_text(const ImportOptions& options, const std::string& format, SourceFile file) {
     const auto clock_hz = PERFLEET_TRY(said_clock_hz(options));
     ProgressLine progress{"import"};
-    auto file = PERFLEET_TRY(read_file(options.file));
     ImportHints hints = options.hints;
     hints.clock_hz = clock_hz;
     hints.architecture = options.architecture;
     PERFLEET_TRY(read_points(options.point_files, hints));
-    auto runs = kReaders.at(options.format)(file.text, hints);
+    auto runs = kReaders.at(format)(file.text, hints);
     if (!runs.ok()) {
         return Error{runs.error().code, options.file + ": " + runs.error().message};
     }
@@ -276,10 +306,16 @@ Result<Done> import_file(const ImportOptions& options) {
     if (!options.time.empty()) {
         place.time = PERFLEET_TRY(said_time(options, utc_now()));
     }
+    const bool are_repetitions = !runs->empty() && runs->front().labels.contains(kRepetitionLabel);
     for (ImportedRun& run : *runs) {
+        if (are_repetitions) {
+            run.labels[kFileLabel] =
+                std::filesystem::path{options.file}.filename().string().substr(0, limits::kLabelSizeBytesMax);
+        }
         PERFLEET_TRY(add_labels(options, hints.clock_hz, run));
     }
     const auto destination = PERFLEET_TRY(destination_of(options));
+    std::size_t new_count = 0;
     for (const ImportedRun& run : *runs) {
         const auto stored = store_run(run, place, *destination);
         progress.end();
@@ -289,12 +325,19 @@ Result<Done> import_file(const ImportOptions& options) {
         for (const std::string& warning : run.warnings) {
             print_warning(options.file + ": " + warning);
         }
+        new_count += stored->was_there ? 0 : 1;
+        if (are_repetitions) {
+            continue;
+        }
         if (stored->was_there) {
             fmt::print("session {} was there already\n", session_hex(stored->session));
         } else {
             fmt::print("session {}: {} rows of {} series\n", session_hex(stored->session), stored->row_count,
                        run.series.size());
         }
+    }
+    if (are_repetitions) {
+        print_repetitions(runs->front(), runs->size(), new_count);
     }
     return Done{};
 }
@@ -307,7 +350,7 @@ Result<Done> import_as_told(ImportOptions& options) {
     return options.format == kFrames ? import_collected(options)
            : options.format.empty() || options.format == kPerfData || options.format == kPprof
                ? import_recording(options)
-               : import_file(options);
+               : import_text(options, options.format, PERFLEET_TRY(read_file(options.file)));
 }
 
 // CLI11 reads -1 as 2^64 - 1.
@@ -345,7 +388,8 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
                             "perf.data (recognised without it: perf's recordings, from files, folders and pipes); "
                             "pprof (recognised; both may be gzip-compressed); kbench (Kanata Bench's serial output), "
                             "columns (numbers), bernat (his module's results), sel4bench (its JSON, or the console's "
-                            "output with it), utilisation (what seL4_BenchmarkDumpAllThreadsUtilisation prints); bytes "
+                            "output with it), utilisation (what seL4_BenchmarkDumpAllThreadsUtilisation prints); "
+                            "go-bench, google-benchmark, hyperfine (results that are recognised, too); bytes "
                             "of memory: sel4-entries, sel4-tracepoints (the log buffer), sel4-utilisation (13 words a "
                             "thread); frames (what perfleet-collector --output or a target's file sink wrote)",
                             is_checked_by(CLI::IsMember(names).description(""))}});
