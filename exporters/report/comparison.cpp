@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "exporters/report/report.h"
@@ -57,37 +58,6 @@ private:
 
 std::string with_sign(const std::string& number) {
     return number.empty() || number.starts_with('-') ? number : "+" + number;
-}
-
-std::string padded(const std::string& text, std::size_t width, bool is_left = false) {
-    const std::string padding(std::max(width, text_width(text)) - text_width(text), ' ');
-    return is_left ? text + padding : padding + text;
-}
-
-std::string probability(const std::optional<double>& p_value) {
-    return !p_value ? "" : *p_value < 0.0001 ? "<0.0001" : fmt::format("{:.4f}", *p_value);
-}
-
-// Aligns lines of cells; the first is the heading. The last cell is left-aligned and not padded.
-std::string aligned(const std::vector<std::vector<std::string>>& lines, const std::set<std::size_t>& left,
-                    const Screen& screen) {
-    std::vector<std::size_t> widths;
-    for (const auto& line : lines) {
-        widths.resize(std::max(widths.size(), line.size()));
-        for (std::size_t i = 0; i < line.size(); ++i) {
-            widths[i] = std::max(widths[i], text_width(line[i]));
-        }
-    }
-    std::string text;
-    for (const auto& line : lines) {
-        std::string one;
-        for (std::size_t i = 0; i < line.size(); ++i) {
-            one += "  " + padded(line[i], widths[i], left.contains(i));
-        }
-        one.erase(one.find_last_not_of(' ') + 1);
-        text += (text.empty() ? bold(one, screen) : one) + "\n";
-    }
-    return text;
 }
 
 // The verdict in one word, for a table that has the figures.
@@ -190,11 +160,7 @@ private:
             return measured(rows_, row, name);
         }
         const double greater = std::max(rows_.real(row, "before").value_or(0), rows_.real(row, "after").value_or(0));
-        const auto [worth, unit] = greater >= 1e9   ? std::pair{1e9, "s"}
-                                   : greater >= 1e6 ? std::pair{1e6, "ms"}
-                                   : greater >= 1e3 ? std::pair{1e3, "us"}
-                                                    : std::pair{1.0, "ns"};
-        return fmt::format("{:.3f} {}", *number / worth, unit);
+        return duration_text(*number, greater);
     }
 
     [[nodiscard]] std::string series_name(std::size_t row) const {
@@ -370,7 +336,18 @@ std::string format_comparison(const Answer& answer, const Screen& screen) {
             : std::string{"low, high, p: of "} +
                   (has_primary ? "lines with * alone, of the others together\n" : "all lines together\n") +
                   "detects: the smallest change shown in 80 of 100 such comparisons\n";
-    return (text.empty() ? "nothing to compare\n" : text + "\n" + legend) + ledger_text(answer, screen);
+    // How many times as long it takes.
+    std::string relative;
+    for (std::size_t i = 0; has_primary && i < answer.rows.size(); ++i) {
+        const auto [change, low, high] =
+            std::tuple{rows.real(i, "change"), rows.real(i, "change_low"), rows.real(i, "change_high")};
+        if (rows.text(i, "primary") == "yes" && rows.text(i, "figure") == "mean" && rows.text(i, "unit") == "ns" &&
+            change && low && high) {
+            relative += fmt::format("after takes {:.2f} [{:.2f}, {:.2f}] times as long as before ({})\n",
+                                    1 + *change / 100, 1 + *low / 100, 1 + *high / 100, rows.text(i, "event"));
+        }
+    }
+    return (text.empty() ? "nothing to compare\n" : text + "\n" + relative + legend) + ledger_text(answer, screen);
 }
 
 }  // namespace perfleet

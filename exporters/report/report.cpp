@@ -1,5 +1,8 @@
 #include "exporters/report/report.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -113,6 +116,31 @@ std::string csv_field(const std::string& text_untrusted) {
     return field + "\"";
 }
 
+std::string markdown_report(const Answer& answer) {
+    const auto cell = [](std::string text) {
+        for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2)) {
+            text.insert(at, 1, '\\');
+        }
+        return " " + text + " |";
+    };
+    std::string head = "|";
+    std::string rule = "|";
+    for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+        const bool is_text = std::ranges::all_of(answer.rows, [&](const auto& row) { return row[i].index() <= 1; });
+        head += cell(printable(text_heading(answer.columns[i])));
+        rule += is_text ? ":---|" : "---:|";
+    }
+    std::string report = head + "\n" + rule + "\n";
+    for (const std::vector<AnswerValue>& row : answer.rows) {
+        report += "|";
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            report += cell(text_cell(answer.columns[i], row[i]));
+        }
+        report += "\n";
+    }
+    return report;
+}
+
 std::string csv_report(const Answer& answer) {
     std::string report;
     for (std::size_t i = 0; i < answer.columns.size(); ++i) {
@@ -135,7 +163,45 @@ std::string csv_report(const Answer& answer) {
     return report;
 }
 
+std::string padded(const std::string& text, std::size_t width, bool is_left = false) {
+    const std::string padding(std::max(width, text_width(text)) - text_width(text), ' ');
+    return is_left ? text + padding : padding + text;
+}
+
 }  // namespace
+
+std::string aligned(const std::vector<std::vector<std::string>>& lines, const std::set<std::size_t>& left,
+                    const Screen& screen) {
+    std::vector<std::size_t> widths;
+    for (const auto& line : lines) {
+        widths.resize(std::max(widths.size(), line.size()));
+        for (std::size_t i = 0; i < line.size(); ++i) {
+            widths[i] = std::max(widths[i], text_width(line[i]));
+        }
+    }
+    std::string text;
+    for (const auto& line : lines) {
+        std::string one;
+        for (std::size_t i = 0; i < line.size(); ++i) {
+            one += "  " + padded(line[i], widths[i], left.contains(i));
+        }
+        one.erase(one.find_last_not_of(' ') + 1);
+        text += (text.empty() ? bold(one, screen) : one) + "\n";
+    }
+    return text;
+}
+
+std::string probability(const std::optional<double>& p_value) {
+    return !p_value ? "" : *p_value < 0.0001 ? "<0.0001" : fmt::format("{:.4f}", *p_value);
+}
+
+std::string duration_text(double value_ns, double greatest_ns) {
+    const auto [worth, unit] = greatest_ns >= 1e9   ? std::pair{1e9, "s"}
+                               : greatest_ns >= 1e6 ? std::pair{1e6, "ms"}
+                               : greatest_ns >= 1e3 ? std::pair{1e3, "us"}
+                                                    : std::pair{1.0, "ns"};
+    return fmt::format("{:.3f} {}", value_ns / worth, unit);
+}
 
 std::string counted_noun(std::uint64_t count, const std::string& noun) {
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
@@ -201,6 +267,7 @@ std::string format_report(const Answer& answer, ReportFormat format, const Scree
     switch (format) {
         case ReportFormat::kJson: return json_report(answer);
         case ReportFormat::kCsv: return csv_report(answer);
+        case ReportFormat::kMarkdown: return markdown_report(answer);
         case ReportFormat::kText: break;
     }
     const TextTable table = text_table(answer, screen, spared_columns());

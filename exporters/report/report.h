@@ -1,4 +1,4 @@
-// Formats an answer as text table, JSON or CSV.
+// Formats an answer as text table, JSON, CSV or Markdown.
 //
 // Bytes depend on the answer and the screen alone. Text in an answer comes from targets and may be any bytes: tables
 // and CSV use printable(); JSON is valid UTF-8 (U+FFFD for other bytes) with control characters escaped.
@@ -16,7 +16,7 @@
 
 namespace perfleet {
 
-enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
+enum class ReportFormat : std::uint8_t { kText, kJson, kCsv, kMarkdown };
 
 // The table; text ends with the ledger. Only JSON contains the warnings: with other formats programs write them to
 // standard error, and for CSV also ledger_note().
@@ -31,6 +31,7 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kCsv };
 //   csv   RFC 4180 with CRLF; the names of the columns first; null is an empty field; of profiles a last column with
 //         the measure's unit. Text that a spreadsheet would
 //         take for a formula begins with an apostrophe
+//   markdown  a table with bars, cells as in text
 [[nodiscard]] std::string format_report(const Answer& answer, ReportFormat format, const Screen& screen = {});
 
 // The table alone, as text.

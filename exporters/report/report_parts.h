@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +38,14 @@ struct TextTable {
 
 // The transposed table of format_figures(), without the ledger.
 [[nodiscard]] std::string text_figures(const Answer& answer, const Screen& screen);
+
+// Aligns lines of cells; the first is the heading, the columns in `left` are left-aligned.
+[[nodiscard]] std::string aligned(const std::vector<std::vector<std::string>>& lines, const std::set<std::size_t>& left,
+                                  const Screen& screen);
+// "0.0123", "<0.0001"; empty without one.
+[[nodiscard]] std::string probability(const std::optional<double>& p_value);
+// "12.345 ms", in the unit that suits the greatest of those beside it.
+[[nodiscard]] std::string duration_text(double value_ns, double greatest_ns);
 
 // Whether session and target are the first columns, and sessions have several rows.
 [[nodiscard]] bool has_rows_by_session(const Answer& answer);

@@ -1,6 +1,8 @@
 // perfleet compare with real programs: what is stored of each run, the verdict, and runs that fail.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <iomanip>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -138,13 +140,121 @@ TEST_F(CompareProgram, ARunThatFailsEndsIt) {
               std::string::npos)
         << failed.error_output;
     EXPECT_EQ(failed.output, "") << "standard output is the verdict's";
-    for (const std::vector<std::string>& words : {std::vector<std::string>{"--", "true"},
-                                                  {"--", "true", ":::"},
-                                                  {"--", "true", ":::", "true", ":::", "true"}}) {
+    const Finished anyway =
+        compare(joined({"-n", "2", "--ignore-failure", "--format", "json"}, {"true"}, {"sh", "-c", "exit 3"}));
+    EXPECT_EQ(anyway.ending.status, 0) << anyway.error_output;
+    EXPECT_NE(anyway.error_output.find("2 of 2 runs of B ended with another status than 0"), std::string::npos)
+        << anyway.error_output;
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"--", "true", ":::"}, {"--", ":::", "true"}, {"--", "true", ":::", ":::", "true"}}) {
         const Finished refused = compare(words);
         EXPECT_EQ(refused.ending.status, 2) << words.size();
-        EXPECT_NE(refused.error_output.find("two commands, with ::: between them"), std::string::npos);
+        EXPECT_NE(refused.error_output.find("a command is missing beside :::"), std::string::npos);
     }
+}
+
+TEST_F(CompareProgram, ShowsTheDistributionOfOneCommand) {
+    const Finished shown = compare({"-n", "3", "--bytes", "1m", "--", "sleep", "0.01"});
+    ASSERT_EQ(shown.ending.status, 0) << shown.error_output;
+    EXPECT_TRUE(shown.output.starts_with("3 runs\n  A  sleep 0.01\n\n")) << shown.output;
+    for (const char* text : {"median", "p90", "distribution: ", "█", "throughput\n  A  ", " MB/s ["}) {
+        EXPECT_NE(shown.output.find(text), std::string::npos) << text << shown.output;
+    }
+    const json row = rows_of(
+        json::parse(compare({"-n", "3", "--items", "10", "--format", "json", "--", "sleep", "0.01"}).output))[0];
+    EXPECT_EQ(row.at("command"), "sleep 0.01");
+    EXPECT_EQ(row.at("runs"), 3);
+    EXPECT_NEAR(row.at("rate").get<double>(), 10e9 / row.at("mean").get<double>(), 1e-6);
+    EXPECT_LE(row.at("min").get<double>(), row.at("median").get<double>());
+    EXPECT_LT(row.at("mean_low").get<double>(), row.at("mean").get<double>());
+    EXPECT_TRUE(row.at("relative").is_null());
+    EXPECT_EQ(compare({"--fail-if", "mean > 5%", "--", "true"}).ending.status, 2);
+}
+
+TEST_F(CompareProgram, SeveralAreComparedWithTheReferenceAndCorrectedTogether) {
+    const std::vector<json> rows =
+        rows_of(json::parse(compare({"-n", "5", "--reference", "2", "--format", "json", "--", "sleep", "0.01",
+                                     ":::", "sleep", "0.05", ":::", "sleep", "0.011", ":::", "sleep", "0.05"})
+                                .output));
+    ASSERT_EQ(rows.size(), 4U);
+    EXPECT_TRUE(rows[1].at("p").is_null()) << "the reference";
+    std::vector<std::pair<double, double>> p_values;
+    for (const std::size_t i : {0U, 2U, 3U}) {
+        EXPECT_NEAR(rows[i].at("relative").get<double>(),
+                    rows[i].at("mean").get<double>() / rows[1].at("mean").get<double>(), 1e-9);
+        p_values.emplace_back(rows[i].at("p"), rows[i].at("p_adjusted"));
+    }
+    EXPECT_EQ(rows[0].at("verdict"), "faster");
+    EXPECT_LT(rows[0].at("relative_high").get<double>(), 1);
+    // Holm: the least p is multiplied by 3, the next one by 2.
+    std::sort(p_values.begin(), p_values.end());
+    double least = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+        least = std::max(least, std::min(1.0, static_cast<double>(3 - i) * p_values[i].first));
+        EXPECT_NEAR(p_values[i].second, least, 1e-12) << i;
+    }
+    const Finished table = compare({"-n", "2", "--format", "markdown", "--", "true", ":::", "sleep", "0.01"});
+    EXPECT_TRUE(table.output.starts_with("| Command | Mean | Median | Min | Max | Relative |\n")) << table.output;
+    EXPECT_NE(table.output.find("\n| `sleep 0.01` | "), std::string::npos) << table.output;
+    const Finished unknown = compare({"--reference", "3", "--", "true", ":::", "false"});
+    EXPECT_EQ(unknown.ending.status, 2);
+    EXPECT_NE(unknown.error_output.find("the number (1 to 2)"), std::string::npos) << unknown.error_output;
+}
+
+TEST_F(CompareProgram, ParametersMakeACommandOfEachValue) {
+    const std::string log = folder_ / "log";
+    const Finished shown = compare({"-n", "2", "--warmup", "0", "--parameter", "n", "1..3", "--parameter", "word",
+                                    "a,b", "--", "sh", "-c", "echo {n}{word} >> '" + log + "'"});
+    ASSERT_EQ(shown.ending.status, 0) << shown.error_output;
+    EXPECT_NE(shown.error_output.find("12 runs: 6 commands, 2 runs each"), std::string::npos) << shown.error_output;
+    EXPECT_NE(shown.output.find("\n  F n=3 word=b "), std::string::npos) << shown.output;
+    EXPECT_EQ(run({"sh", "-c", "sort -u '" + log + "' | tr '\\n' ' '"}).output, "1a 1b 2a 2b 3a 3b ");
+    const Finished labels = run({program_path("perfleet"), "sessions", "--data", data_, "--all", "--select",
+                                 "{parameter_n=\"2\",parameter_word=\"b\"}", "--format", "json"});
+    EXPECT_EQ(rows_of(json::parse(labels.output)).size(), 2U) << labels.error_output;
+    for (const auto& [words, reason] :
+         {std::pair{std::vector<std::string>{"--parameter", "n", "1..200", "--", "true"}, "2200 runs, at most 1000"},
+          {{"--parameter", "n", "8..1", "--", "true"}, "a range ascends"},
+          {{"--parameter", "n", "1..900", "--", "true"}, "of at most 500 values"}}) {
+        const Finished refused = compare(words);
+        EXPECT_EQ(refused.ending.status, 2) << reason;
+        EXPECT_NE(refused.error_output.find(reason), std::string::npos) << refused.error_output;
+    }
+}
+
+TEST_F(CompareProgram, RunsWhatStandsBesideEachRun) {
+    const std::string log = folder_ / "log";
+    const auto note = [&](const char* text) { return std::string{"echo "} + text + " >> '" + log + "'"; };
+    std::ofstream{folder_ / "input"} << "given\n";
+    const Finished shown =
+        compare({"-n", "2", "--setup", note("setup"), "--prepare", note("prepare"), "--cleanup", note("cleanup"),
+                 "--input", folder_ / "input", "--shell", "sh", "--", "cat >> '" + log + "'"});
+    ASSERT_EQ(shown.ending.status, 0) << shown.error_output;
+    EXPECT_EQ(run({"sh", "-c", "tr '\\n' ' ' < '" + log + "'"}).output,
+              "setup prepare given prepare given prepare given cleanup ");
+    const Finished quoted = compare({"-n", "2", "--shell", "sh", "echo a | cat", "echo b | cat"});
+    EXPECT_EQ(quoted.ending.status, 0) << quoted.error_output;
+    EXPECT_NE(quoted.output.find("\n  B  echo b | cat\n"), std::string::npos) << quoted.output;
+    const Finished failed = compare({"-n", "2", "--prepare", "exit 4", "--", "true"});
+    EXPECT_EQ(failed.ending.status, 1);
+    EXPECT_NE(failed.error_output.find("--prepare 'exit 4' ended with status 4"), std::string::npos)
+        << failed.error_output;
+    EXPECT_NE(compare({"sleep 1"}).error_output.find("add --shell sh"), std::string::npos);
+}
+
+TEST_F(CompareProgram, ComparesWithTheNewestBaseline) {
+    EXPECT_EQ(compare({"-n", "3", "--save", "main", "--", "sleep", "0.2"}).ending.status, 0);
+    EXPECT_EQ(compare({"-n", "4", "--save", "main", "--", "sleep", "0.01"}).ending.status, 0);
+    const Finished slower = compare({"-n", "5", "--baseline", "main", "--fail-if", "mean(elapsed) > 20%", "--format",
+                                     "json", "--", "sleep", "0.05"});
+    EXPECT_EQ(slower.ending.status, 1) << slower.error_output;
+    const auto rows = rows_of(json::parse(slower.output));
+    EXPECT_EQ(rows[0].at("before_runs"), 4) << "of the newest alone";
+    EXPECT_EQ(rows[0].at("after_runs"), 5);
+    const Finished missing = compare({"--baseline", "other", "--", "true"});
+    EXPECT_EQ(missing.ending.status, 1);
+    EXPECT_NE(missing.error_output.find("save one with --save other"), std::string::npos) << missing.error_output;
+    EXPECT_EQ(compare({"--save", "two", "--", "true", ":::", "true"}).ending.status, 2);
 }
 
 }  // namespace

@@ -171,5 +171,31 @@ TEST(BenchmarkImportProgram, RecognisesResultsFromFilesAndPipes) {
     EXPECT_NE(refused.ending.status, 0);
 }
 
+// The article's table of funclatency, whose longest bar has 20 stars.
+TEST(ImportedHistogram, BarsOfTwentyStarsAreThoseOfTheArticle) {
+    const TemporaryFolder folder;
+    const std::string data = folder / "store";
+    const Finished imported =
+        run({"sh", "-c",
+             "{ yes 300 | head -3; echo 512; yes 2047 | head -2; yes 2048 | head -13; yes 8191 | head -42; } | '" +
+                 program_path("perfleet") + "' import --data '" + data + "' --format columns --unit nsecs -"});
+    ASSERT_EQ(imported.ending.status, 0) << imported.error_output;
+    const auto bars = [&](const std::string& kind, const std::string& width) {
+        return run({program_path("perfleet"), "latency", "--data", data, "--histogram", kind, "--bar-width", width});
+    };
+    EXPECT_NE(bars("log2", "20")
+                  .output.find("                   nsecs     : count    distribution\n"
+                               "         256 -> 511          : 3        |*                   |\n"
+                               "         512 -> 1023         : 1        |                    |\n"
+                               "        1024 -> 2047         : 2        |*                   |\n"
+                               "        2048 -> 4095         : 13       |******              |\n"
+                               "        4096 -> 8191         : 42       |********************|\n"),
+              std::string::npos)
+        << bars("log2", "20").output << bars("log2", "20").error_output;
+    EXPECT_NE(bars("linear", "7").output.find("|*******|\n"), std::string::npos);
+    EXPECT_EQ(bars("cumulative", "20").ending.status, 2);
+    EXPECT_EQ(bars("log2", "0").ending.status, 2);
+}
+
 }  // namespace
 }  // namespace perfleet::end_to_end::import_program_test

@@ -68,7 +68,7 @@ std::uint64_t value_count(const Answer& answer, bool is_heat_map) {
 // Writes the answer as a figure; a second query gives its title and marks.
 Result<Done> write_figure(const Answer& answer, const TableOptions& options) {
     TableOptions plain = options;
-    for (const char* name : {"histogram", "heat-map", "bucket"}) {
+    for (const char* name : {"histogram", "heat-map", "bucket", "bar-width"}) {
         plain.query.values.erase(name);
     }
     const auto summary = PERFLEET_TRY(ask_table(plain.query, **find_query_command("latency")));

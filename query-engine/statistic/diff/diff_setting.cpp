@@ -16,7 +16,8 @@ using Said = std::map<std::string, std::set<std::string>>;
 
 // Labels that describe the result, not how it was measured.
 bool is_about_result(const std::string& key) {
-    return key == "status" || key == "error" || key == kRepetitionLabel || key.starts_with("reported_");
+    return key == "status" || key == "error" || key == kRepetitionLabel || key == "baseline" ||
+           key.starts_with("reported_");
 }
 
 Said said_by(const DiffSide& side) {

@@ -48,6 +48,7 @@ struct LatencyOptions {
     BernatRule bernat_rule = BernatRule::kPrinted;
     bool is_linear = false;          // histogram: equal steps (linear, cumulative) instead of powers of two
     std::uint64_t bucket_width = 0;  // of equal steps and of a heat map's steps; 0: automatic
+    std::uint64_t bar_width = 0;     // of a histogram as text, for which the answer is the same; 0: its default
 };
 
 // Series without values are left out. Errors: kUsage when a view of one series is requested for several.

@@ -17,7 +17,13 @@ struct OptionUse {
     bool (*is_used)(const LatencyOptions&);
 };
 
+constexpr std::uint64_t kBarWidthMax = 1'000;
+
 constexpr std::array kOptionUses{
+    OptionUse{"bar-width", "--histogram log2 and linear",
+              [](const LatencyOptions& latency) {
+                  return latency.view == LatencyView::kHistogram && latency.view_option != "histogram cumulative";
+              }},
     OptionUse{"bucket", "--histogram linear and cumulative, and --heat-map",
               [](const LatencyOptions& latency) {
                   return (latency.view == LatencyView::kHistogram && latency.is_linear) ||
@@ -135,6 +141,13 @@ OptionTable<LatencyOptions> make_table() {
                 .summary = "width of the buckets of a linear histogram, or of a heat map's steps",
                 .min = 1},
                &LatencyOptions::bucket_width)
+        .value({.name = "bar-width",
+                .type = OptionType::kCount,
+                .value_name = "N",
+                .summary = "stars of the longest bar of a histogram as text (default: 40)",
+                .min = 1,
+                .max = kBarWidthMax},
+               &LatencyOptions::bar_width)
         .add({.name = "mode",
               .type = OptionType::kChoice,
               .value_name = "MODE",

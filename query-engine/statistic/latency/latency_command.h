@@ -1,5 +1,5 @@
-// The options of `latency`: kbench, runs, sketch, bootstrap, table, histogram, bucket, mode, skip, confidence,
-// percentiles, error, converged. Options that the chosen view doesn't use are rejected.
+// The options of `latency`: kbench, runs, sketch, bootstrap, table, histogram, bucket, bar-width, mode, skip,
+// confidence, percentiles, error, converged. Options that the chosen view doesn't use are rejected.
 #pragma once
 
 #include "daemon/option/option.h"

@@ -60,11 +60,14 @@ private:
 // The heading line for cumulative_bars(), in the same columns.
 [[nodiscard]] std::string cumulative_head(const LinearHistogram& histogram, const std::string& unit);
 
+inline constexpr std::uint64_t kBarWidth = 40;  // funclatency's
+
 // Equal steps in funclatency's layout: "72 -> 76 : 51 |* |", and rows for values below and beyond.
 [[nodiscard]] std::string linear_bars(const LinearHistogram& histogram, const std::string& unit,
-                                      std::uint64_t width = 40);
+                                      std::uint64_t width = kBarWidth);
 
 // funclatency's table: "256 -> 511 : 3 |* |", from the first to the last bucket that has values.
-[[nodiscard]] std::string log2_bars(const Log2Histogram& histogram, const std::string& unit, std::uint64_t width = 40);
+[[nodiscard]] std::string log2_bars(const Log2Histogram& histogram, const std::string& unit,
+                                    std::uint64_t width = kBarWidth);
 
 }  // namespace perfleet

@@ -74,6 +74,11 @@ public:
     // Begins a session with batches up to the hour of `now`. The writer must be destroyed before this object.
     [[nodiscard]] virtual Result<std::unique_ptr<SessionWriter>> begin(SessionRecord record, UtcNs now) = 0;
 
+    // From now on a session needn't be durable when it ends, only when sync() returns: for many short ones.
+    // Destinations that don't defer it return Done.
+    virtual void defer_sync() {}
+    [[nodiscard]] virtual Result<Done> sync() { return Done{}; }
+
     // Whether the whole session is stored, as far as that is known before its first batch.
     [[nodiscard]] virtual Result<bool> has_ended(TargetId target, SessionId session) const = 0;
 };

@@ -27,8 +27,8 @@ struct StoredRun {
     bool was_there = false;
 };
 
-// Durable when it returns. Errors: kInvalid (its hour was dropped), kTooLarge (exceeds a limit of
-// vocabulary/batch_limits.h); those of SessionWriter.
+// Durable when it returns, unless the destination defers that. Errors: kInvalid (its hour was dropped), kTooLarge
+// (exceeds a limit of vocabulary/batch_limits.h); those of SessionWriter.
 [[nodiscard]] Result<StoredRun> store_run(const ImportedRun& run, const ImportPlace& place,
                                           SessionDestination& destination);
 

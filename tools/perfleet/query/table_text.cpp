@@ -79,7 +79,7 @@ std::string tree_text(Answer tree, const OptionValues& values, const Screen& scr
 std::uint64_t whole_number(const AnswerValue& value) { return std::get<std::uint64_t>(value); }
 
 // The rows of a histogram as bars: powers of two and equal steps as funclatency draws them, or cumulative bars.
-std::string bars(const Answer& answer, const std::string& kind, const Screen& screen) {
+std::string bars(const Answer& answer, const std::string& kind, std::uint64_t width_cells, const Screen& screen) {
     if (answer.rows.empty()) {
         return format_report(answer, ReportFormat::kText, screen);
     }
@@ -89,7 +89,7 @@ std::string bars(const Answer& answer, const std::string& kind, const Screen& sc
         for (const auto& row : answer.rows) {
             histogram.add(whole_number(row[0]), whole_number(row[2]));
         }
-        text = log2_bars(histogram, answer.columns[0].unit);
+        text = log2_bars(histogram, answer.columns[0].unit, width_cells);
     } else {
         const std::uint64_t low = whole_number(answer.rows[0][0]);
         const std::uint64_t width = whole_number(answer.rows[0][1]) - low + 1;
@@ -101,7 +101,7 @@ std::string bars(const Answer& answer, const std::string& kind, const Screen& sc
             histogram.add(whole_number(row[0]), whole_number(row[2]));
         }
         const std::string& unit = answer.columns[0].unit;
-        text = kind == "linear" ? linear_bars(histogram, unit)
+        text = kind == "linear" ? linear_bars(histogram, unit, width_cells)
                                 : cumulative_head(histogram, unit) + cumulative_bars(histogram, count);
         if (has_rest) {
             text += fmt::format("\nbeyond: up to {} {}\n", whole_number(answer.rows.back()[1]), unit);
@@ -112,7 +112,9 @@ std::string bars(const Answer& answer, const std::string& kind, const Screen& sc
 
 std::string latency_text(Answer answer, const OptionValues& values, const Screen& screen) {
     if (values.contains("histogram")) {
-        return bars(answer, text_option(values, "histogram"), screen);
+        const auto width = values.find("bar-width");
+        return bars(answer, text_option(values, "histogram"),
+                    width == values.end() ? kBarWidth : std::get<std::uint64_t>(width->second), screen);
     }
     if (values.contains("heat-map")) {
         return heat_map_text(answer, screen) + "\n" + ledger_text(answer, screen);

@@ -7,23 +7,30 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "daemon/option/program_options.h"
+#include "exporters/report/report_parts.h"
 #include "query-engine/statistic/command.h"
 #include "query-engine/statistic/diff/diff.h"
 #include "query-engine/statistic/diff/fail_condition.h"
 #include "query-engine/statistic/latency/option_text.h"
+#include "query-engine/statistic/number/interval.h"
 #include "query-engine/statistic/number/random_stream.h"
 #include "query-engine/statistic/number/value_comparison.h"
 #include "schemas/host/host_clock.h"
+#include "schemas/text/parse.h"
 #include "schemas/text/utf8.h"
 #include "storage/number/moments.h"
 #include "target-collector/linux/command_line.h"
@@ -31,8 +38,11 @@
 #include "target-collector/linux/host/target_identity.h"
 #include "tools/perfleet/import/run_store.h"
 #include "tools/perfleet/query/diff_command.h"
+#include "tools/perfleet/query/query_source.h"
+#include "tools/perfleet/record/compare_plan.h"
 #include "tools/perfleet/record/counted_run.h"
 #include "tools/perfleet/record/record.h"
+#include "tools/perfleet/record/run_summary.h"
 #include "tools/perfleet/session/session_destination.h"
 #include "tools/perfleet/shell/invocation.h"
 #include "tools/perfleet/shell/progress_line.h"
@@ -42,44 +52,36 @@
 namespace perfleet {
 namespace {
 
-constexpr const char* kBetween = ":::";
 constexpr unsigned kRunsASideMax = 1'000;
+constexpr std::size_t kParameterRunsMax = 1'000;  // of all values together, warm-up included
 constexpr unsigned kRunsASide = 10;
 constexpr unsigned kPreciseRunsASideMin = 5;    // --precision: with fewer runs an interval says little
 constexpr unsigned kPreciseRunsASideMax = 100;  // unless -n says otherwise
 constexpr const char* kPrimary = kRunTimes[0];
+constexpr const char* kBaselineLabel = "baseline";
 
 struct ComparedCommands {
-    std::vector<std::string> words;  // the words A ::: B
+    ComparePlan plan;
     std::vector<std::string> events;
     std::optional<unsigned> run_count;
     unsigned warmup_count = 1;
     std::optional<double> precision_percent;
+    std::string reference;  // number or text of a command; empty: the first
     bool has_profile = false;
+    bool ignores_failure = false;
+    std::string save;
+    std::string baseline;
+    std::uint64_t bytes = 0;
+    std::uint64_t items = 0;
     std::string data;
     QueryOptions query;
     OutputOptions output;
     bool fails_undecided = false;
-};
 
-struct ComparedSide {
-    const char* name;
-    std::vector<std::string> command;
+    [[nodiscard]] unsigned turn_count() const {
+        return warmup_count + run_count.value_or(precision_percent ? kPreciseRunsASideMax : kRunsASide);
+    }
 };
-
-Result<std::array<ComparedSide, 2>> sides_of(const std::vector<std::string>& words) {
-    const auto between = std::find(words.begin(), words.end(), kBetween);
-    std::array<ComparedSide, 2> sides{ComparedSide{"A", {words.begin(), between}}, ComparedSide{"B", {}}};
-    if (between != words.end()) {
-        sides[1].command.assign(between + 1, words.end());
-    }
-    const bool has_more =
-        std::find(sides[1].command.begin(), sides[1].command.end(), kBetween) != sides[1].command.end();
-    if (sides[0].command.empty() || sides[1].command.empty() || has_more) {
-        return Error{ErrorCode::kUsage, "two commands, with ::: between them: perfleet compare -- ./old ::: ./new"};
-    }
-    return sides;
-}
 
 struct MeasuredRun {
     ImportedRun run;
@@ -88,9 +90,9 @@ struct MeasuredRun {
 
 struct Measured {
     std::vector<MeasuredRun> runs;
-    int signal = 0;                         // that has ended it; 0: none
-    std::optional<Interval> interval;       // of B ÷ A, for elapsed times
-    std::optional<long double> half_width;  // of it
+    std::vector<MeasuredSide> sides;
+    int signal = 0;                  // that has ended it; 0: none
+    bool is_precise_enough = false;  // for --precision
 };
 
 ImportedSeries series_of(const std::string& event, const std::string& unit, std::uint64_t value) {
@@ -102,24 +104,35 @@ ImportedSeries series_of(const std::string& event, const std::string& unit, std:
     return series;
 }
 
-std::string command_text(const std::vector<std::string>& command) { return fmt::format("{}", fmt::join(command, " ")); }
-
 // A failed run is no measurement: then nothing is compared.
 Result<Done> check_status(const ComparedSide& side, int exit_status) {
     if (exit_status == 0) {
         return Done{};
     }
-    return Error{ErrorCode::kInvalid, std::string{side.name} + " (" + printable(command_text(side.command)) +
-                                          ") ended with status " + std::to_string(exit_status) +
-                                          ": nothing is compared"};
+    return Error{ErrorCode::kInvalid, side.name + " (" + printable(side.text) + ") ended with status " +
+                                          std::to_string(exit_status) +
+                                          ": nothing is compared (--ignore-failure compares anyway)"};
+}
+
+// Runs the text of --prepare, --setup or --cleanup; the signal that has ended it.
+Result<int> run_beside(const char* option, const std::string& text, const std::string& shell) {
+    if (text.empty()) {
+        return 0;
+    }
+    const auto run = PERFLEET_TRY(run_counted({shell.empty() ? "sh" : shell, "-c", text}, {}));
+    if (run.signal == 0 && run.exit_status != 0) {
+        return Error{ErrorCode::kInvalid, fmt::format("{} '{}' ended with status {}: nothing is compared", option,
+                                                      printable(text), run.exit_status)};
+    }
+    return run.signal;
 }
 
 // A separate run, so that sampling doesn't affect the measured time. Works as `perfleet record -g`.
 Result<Done> profile_run(const ComparedSide& side, const std::string& comparison, const std::string& folder) {
     std::vector<std::string> words{
-        "-q",      "-g",          "--label", "comparison=" + comparison, "--label", std::string{"side="} + side.name,
+        "-q",      "-g",          "--label", "comparison=" + comparison, "--label", "side=" + side.name,
         "--label", "run=profile", "--"};
-    words.insert(words.end(), side.command.begin(), side.command.end());
+    words.insert(words.end(), side.words.begin(), side.words.end());
     std::reverse(words.begin(), words.end());
     CLI::App app;
     CommandLine parsed;
@@ -135,105 +148,187 @@ Result<Done> profile_run(const ComparedSide& side, const std::string& comparison
     return check_status(side, recording.summary.command_exit_status);
 }
 
-// Half the width of the interval of B ÷ A, for elapsed times; nothing if there is none yet.
-class ElapsedTimes {
-public:
-    explicit ElapsedTimes(long double confidence) : confidence_{confidence} {}
-
-    void add(std::size_t side, std::uint64_t time_ns) {
-        ComparedRun& run = runs_[side].emplace_back();
-        run.number = runs_[side].size();  // the turn: both sides' runs are a pair
-        run.values = {time_ns};
-        run.moments.add(time_ns);
+// Half the width of the interval of elapsed: of B ÷ A, of the greatest of several, or of one command's mean by itself.
+std::optional<long double> half_width(std::span<const MeasuredSide> sides, std::size_t reference,
+                                      long double confidence) {
+    if (sides.size() == 1) {
+        Moments moments;
+        for (const ComparedRun& run : sides[0].elapsed) {
+            moments.merge(run.moments);
+        }
+        const auto interval = mean_interval(moments, MeanBasis::kStudent, confidence);
+        return interval && *moments.mean() > 0 ? std::optional{interval->high / *moments.mean() - 1} : std::nullopt;
     }
-    [[nodiscard]] std::optional<long double> half_width() const {
-        const auto ratio = interval();
-        return ratio ? std::optional{(ratio->high - ratio->low) / 2} : std::nullopt;
-    }
-    // Of B ÷ A: the one that diff shows.
-    [[nodiscard]] std::optional<Interval> interval() const {
-        if (runs_[0].size() < 2 || runs_[1].size() < 2) {
+    const long double of_each = 1 - (1 - confidence) / static_cast<long double>(sides.size() - 1);
+    long double greatest = 0;
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+        const auto ratio =
+            i == reference ? std::optional{Interval{1, 1}} : elapsed_ratio(sides[reference], sides[i], of_each);
+        if (!ratio) {
             return std::nullopt;
         }
-        const ValueComparison comparison{runs_[0], runs_[1], true};
-        return comparison.contrast({LatencyFigureKind::kMean, {}}, confidence_).ratio;
+        greatest = std::max(greatest, (ratio->high - ratio->low) / 2);
+    }
+    return greatest;
+}
+
+class Runner {
+public:
+    Runner(const ComparedCommands& options, std::span<const ComparedSide> sides, std::vector<EventSpec> events,
+           std::string comparison, std::string folder)
+        : options_{options},
+          events_{std::move(events)},
+          comparison_{std::move(comparison)},
+          folder_{std::move(folder)} {
+        for (const ComparedSide& side : sides) {
+            MeasuredSide& measured = measured_.sides.emplace_back();
+            measured.side = side;
+            for (std::size_t i = 1; i < kRunTimes.size(); ++i) {
+                measured.others.push_back({kRunTimes[i], "ns"});
+            }
+            for (const EventSpec& event : events_) {
+                measured.others.push_back({event.name, event.unit});
+            }
+        }
+    }
+
+    Result<Measured> measure(std::size_t reference, long double confidence) {
+        // Standard output is for the verdict: the programs' output is dropped.
+        const RedirectedOutput dropped{FileDescriptor{::open("/dev/null", O_WRONLY | O_CLOEXEC)}.get()};
+        ProgressLine progress{"compare"};
+        const ProgressReport report = progress.report();
+        PERFLEET_TRY(run_all("--setup", &ComparedSide::setup));
+        std::vector<std::size_t> order(measured_.sides.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        const unsigned turn_count = options_.turn_count();
+        for (unsigned turn = 0; turn < turn_count && measured_.signal == 0; ++turn) {
+            if (report) {
+                report(turn, turn_count);
+            }
+            if (options_.precision_percent && turn >= options_.warmup_count + kPreciseRunsASideMin &&
+                is_precise_enough(reference, confidence)) {
+                break;
+            }
+            // Each turn runs all, so that slow changes affect all; their order is random, so that none gains from it.
+            for (std::size_t left = order.size(); left > 1; --left) {
+                std::swap(order[left - 1], order[random_.below(left)]);
+            }
+            for (std::size_t at = 0; at < order.size() && measured_.signal == 0; ++at) {
+                PERFLEET_TRY(run_once(measured_.sides[order[at]], turn));
+            }
+        }
+        PERFLEET_TRY(run_all("--cleanup", &ComparedSide::cleanup));
+        measured_.is_precise_enough = !options_.precision_percent || is_precise_enough(reference, confidence);
+        return std::move(measured_);
     }
 
 private:
-    std::array<std::vector<ComparedRun>, 2> runs_;
-    long double confidence_;
-};
-
-Result<Measured> measure(const ComparedCommands& options, const std::array<ComparedSide, 2>& sides,
-                         std::span<const EventSpec> events, const std::string& comparison, const std::string& folder,
-                         long double confidence, RandomStream& random) {
-    // Standard output is for the verdict: the programs' output is dropped.
-    const RedirectedOutput dropped{FileDescriptor{::open("/dev/null", O_WRONLY | O_CLOEXEC)}.get()};
-    ProgressLine progress{"compare"};
-    const ProgressReport report = progress.report();
-    Measured measured;
-    ElapsedTimes elapsed{confidence};
-    const unsigned turn_count =
-        options.warmup_count +
-        options.run_count.value_or(options.precision_percent ? kPreciseRunsASideMax : kRunsASide);
-    for (unsigned turn = 0; turn < turn_count; ++turn) {
-        if (report) {
-            report(turn, turn_count);
-        }
-        if (options.precision_percent && turn >= options.warmup_count + kPreciseRunsASideMin) {
-            if (const auto half = elapsed.half_width(); half && *half * 100 <= *options.precision_percent) {
-                break;
-            }
-        }
-        // Each turn runs both, so that slow changes affect both; their order is random, so that neither gains from it.
-        const std::size_t first = random.below(2);
-        for (const std::size_t index : {first, 1 - first}) {
-            const ComparedSide& side = sides[index];
-            const UtcNs start = utc_now();
-            const auto run = PERFLEET_TRY(run_counted(side.command, events));
-            if (run.signal != 0) {
-                measured.signal = run.signal;
-                return measured;
-            }
-            PERFLEET_TRY(check_status(side, run.exit_status));
-            if (turn < options.warmup_count) {
-                continue;
-            }
-            PERFLEET_TRY(options.has_profile ? profile_run(side, comparison, folder) : Done{});
-            elapsed.add(index, run.times_ns[0]);
-            MeasuredRun& one = measured.runs.emplace_back();
-            one.place = {host_name(), "", start, command_text(side.command)};
-            for (const auto& [name, text] : machine_state()) {
-                one.run.labels[name] = text;
-            }
-            one.run.labels["status"] = "ok";
-            one.run.labels["comparison"] = comparison;
-            one.run.labels["side"] = side.name;
-            one.run.labels["run"] = "counted";
-            one.run.labels["turn"] = std::to_string(turn - options.warmup_count + 1);
-            one.run.labels["warmup"] = std::to_string(options.warmup_count) + " runs";
-            for (std::size_t i = 0; i < kRunTimes.size(); ++i) {
-                one.run.series.push_back(series_of(kRunTimes[i], "ns", run.times_ns[i]));
-            }
-            for (std::size_t i = 0; i < events.size(); ++i) {
-                if (const auto& count = run.counts[i]; count && count->scaled()) {
-                    one.run.series.push_back(series_of(events[i].name, events[i].unit,
-                                                       static_cast<std::uint64_t>(std::llround(*count->scaled()))));
-                }
-            }
-        }
+    [[nodiscard]] bool is_precise_enough(std::size_t reference, long double confidence) const {
+        const auto half = half_width(measured_.sides, reference, confidence);
+        return half && *half * 100 <= *options_.precision_percent;
     }
-    measured.interval = elapsed.interval();
-    measured.half_width = elapsed.half_width();
-    return measured;
-}
+
+    Result<Done> run_all(const char* option, std::string ComparedSide::*text) {
+        std::set<std::string> done;
+        for (const MeasuredSide& measured : measured_.sides) {
+            if (measured_.signal == 0 && done.insert(measured.side.*text).second) {
+                measured_.signal = PERFLEET_TRY(run_beside(option, measured.side.*text, options_.plan.shell));
+            }
+        }
+        return Done{};
+    }
+
+    Result<Done> run_once(MeasuredSide& measured, unsigned turn) {
+        const ComparedSide& side = measured.side;
+        measured_.signal = PERFLEET_TRY(run_beside("--prepare", side.prepare, options_.plan.shell));
+        if (measured_.signal != 0) {
+            return Done{};
+        }
+        const FileDescriptor input{::open(side.input.c_str(), O_RDONLY | O_CLOEXEC)};
+        if (!input) {
+            return error_from_errno(errno, "--input " + side.input);
+        }
+        const RedirectedOutput from{input.get(), STDIN_FILENO};
+        const UtcNs start = utc_now();
+        const auto run = PERFLEET_TRY(run_counted(side.words, events_));
+        if (run.signal != 0) {
+            measured_.signal = run.signal;
+            return Done{};
+        }
+        PERFLEET_TRY(options_.ignores_failure ? Done{} : check_status(side, run.exit_status));
+        if (turn < options_.warmup_count) {
+            return Done{};
+        }
+        PERFLEET_TRY(options_.has_profile ? profile_run(side, comparison_, folder_) : Done{});
+        ComparedRun& elapsed = measured.elapsed.emplace_back();
+        elapsed.number = turn;
+        elapsed.values = {run.times_ns[0]};
+        elapsed.moments.add(run.times_ns[0]);
+        measured.failed_count += run.exit_status != 0 ? 1 : 0;
+        MeasuredRun& one = measured_.runs.emplace_back();
+        one.place = {host_name(), "", start, side.text};
+        one.run.labels = machine_labels();
+        one.run.labels.insert({{"status", "ok"},
+                               {"comparison", comparison_},
+                               {"side", side.name},
+                               {"run", "counted"},
+                               {"turn", std::to_string(turn - options_.warmup_count + 1)},
+                               {"warmup", std::to_string(options_.warmup_count) + " runs"}});
+        if (run.exit_status != 0) {
+            one.run.labels["exit_status"] = std::to_string(run.exit_status);
+        }
+        if (!options_.save.empty()) {
+            one.run.labels[kBaselineLabel] = options_.save;
+        }
+        for (const auto& [name, value] : side.parameters) {
+            one.run.labels["parameter_" + name] = value;
+        }
+        for (std::size_t i = 0; i < kRunTimes.size(); ++i) {
+            one.run.series.push_back(series_of(kRunTimes[i], "ns", run.times_ns[i]));
+            if (i != 0) {
+                measured.others[i - 1].moments.add(run.times_ns[i]);
+            }
+        }
+        for (std::size_t i = 0; i < events_.size(); ++i) {
+            if (const auto& count = run.counts[i]; count && count->scaled()) {
+                const auto value = static_cast<std::uint64_t>(std::llround(*count->scaled()));
+                one.run.series.push_back(series_of(events_[i].name, events_[i].unit, value));
+                measured.others[kRunTimes.size() - 1 + i].moments.add(value);
+            }
+        }
+        return Done{};
+    }
+
+    // Read once a second: that takes longer than a short run.
+    const std::map<std::string, std::string>& machine_labels() {
+        const auto now = std::chrono::steady_clock::now();
+        if (machine_labels_.empty() || now - labels_read_ > std::chrono::seconds{1}) {
+            machine_labels_.clear();
+            for (const auto& [name, text] : machine_state()) {
+                machine_labels_[name] = text;
+            }
+            labels_read_ = now;
+        }
+        return machine_labels_;
+    }
+
+    const ComparedCommands& options_;
+    std::vector<EventSpec> events_;
+    std::string comparison_;
+    std::string folder_;
+    RandomStream random_{std::random_device{}()};
+    std::map<std::string, std::string> machine_labels_;
+    std::chrono::steady_clock::time_point labels_read_;
+    Measured measured_;
+};
 
 Result<Done> store_runs(const std::vector<MeasuredRun>& measured, const std::string& folder) {
     const auto destination = PERFLEET_TRY(open_destination(folder));
+    destination->defer_sync();
     for (const MeasuredRun& one : measured) {
         PERFLEET_TRY(store_run(one.run, one.place, *destination));
     }
-    return Done{};
+    return destination->sync();
 }
 
 bool is_of_profile(const FailCondition& condition) {
@@ -294,35 +389,155 @@ Result<long double> confidence_of(const ComparedCommands& options, std::span<con
     return 1 - (1 - confidence) / static_cast<long double>(primary.size());
 }
 
+// The half-width that --precision is about, in the digits of the table.
+void note_precision(const Measured& measured, std::size_t reference, long double confidence) {
+    const auto half = half_width(measured.sides, reference, confidence);
+    const std::string known = half ? fmt::format("+-{:.2f} %", static_cast<double>(*half * 100)) : "no precision";
+    const auto interval = measured.sides.size() == 2
+                              ? elapsed_ratio(measured.sides[reference], measured.sides[1 - reference], confidence)
+                              : std::nullopt;
+    print_note(fmt::format(
+        "{}: {} of elapsed is known to {}{}",
+        measured.sides.size() == 1 ? counted_noun(measured.sides[0].elapsed.size(), "run")
+                                   : std::to_string(measured.sides[0].elapsed.size()) + " runs of each side",
+        measured.sides.size() == 1 ? "the mean" : "the change", known,
+        interval
+            ? fmt::format(" [{:+.2f} %, {:+.2f} %]", static_cast<double>((std::max(interval->low, 0.0L) - 1) * 100),
+                          static_cast<double>((interval->high - 1) * 100))
+            : ""));
+}
+
+// Which command the others are compared with. Errors: kUsage.
+Result<std::size_t> reference_of(const ComparedCommands& options, std::span<const ComparedSide> sides) {
+    if (options.reference.empty()) {
+        return std::size_t{0};
+    }
+    const auto number = number_of<std::size_t>(options.reference);
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+        if (number == i + 1 || options.reference == sides[i].name || options.reference == sides[i].text) {
+            return i;
+        }
+    }
+    return Error{ErrorCode::kUsage, "--reference: '" + printable(options.reference) + "' is neither the number (1 to " +
+                                        std::to_string(sides.size()) + ") nor the text of a command"};
+}
+
+// Options that are about two sides, and how many runs there are.
+Result<Done> check_sides(const ComparedCommands& options, std::span<const ComparedSide> sides) {
+    const bool has_two = sides.size() == 2 || !options.baseline.empty();
+    for (const auto& [is_given, name] : {std::pair{options.query.values.contains("fail-if"), "--fail-if"},
+                                         std::pair{options.query.values.contains("percentiles"), "--percentiles"},
+                                         std::pair{options.has_profile && options.baseline.empty(), "--profile"}}) {
+        if (is_given && !has_two) {
+            return Error{ErrorCode::kUsage, std::string{name} + ": compares two commands, with ::: between them: " +
+                                                "perfleet compare -- ./old ::: ./new"};
+        }
+    }
+    for (const auto& [text, name] : {std::pair{options.save, "--save"}, std::pair{options.baseline, "--baseline"}}) {
+        if (!text.empty() && (sides.size() != 1 || options.has_profile)) {
+            return Error{ErrorCode::kUsage, std::string{name} + ": of one command, without --profile"};
+        }
+    }
+    const std::size_t count = sides.size() * options.turn_count();
+    if (sides[0].parameters.empty()) {
+        return Done{};
+    }
+    if (count > kParameterRunsMax) {
+        return Error{ErrorCode::kUsage,
+                     fmt::format("--parameter: {} runs, at most {}: name fewer values, or fewer runs "
+                                 "with -n",
+                                 count, kParameterRunsMax)};
+    }
+    print_note(fmt::format("{} runs: {} commands, {} {} each", count, sides.size(), options.turn_count(),
+                           options.precision_percent ? "at most" : "runs"));
+    return Done{};
+}
+
+// The newest comparison that was saved with this name. Errors: kNotFound.
+Result<std::string> find_baseline(const ComparedCommands& options, const std::string& folder) {
+    QueryOptions query;
+    query.data = folder;
+    query.takes_all = true;
+    query.values["select"] = std::string{"{"} + kBaselineLabel + "=\"" + options.baseline + "\"}";
+    const auto labels = PERFLEET_TRY(ask_table(query, **find_query_command("labels")));
+    std::string newest;  // nanoseconds, of as many digits
+    for (const std::vector<AnswerValue>& row : labels.rows) {
+        if (row[0] == AnswerValue{std::string{"comparison"}}) {
+            newest = std::max(newest, std::get<std::string>(row[1]));
+        }
+    }
+    return !newest.empty() ? Result<std::string>{newest}
+                           : Error{ErrorCode::kNotFound, "--baseline " + printable(options.baseline) +
+                                                             ": no run is saved by this name; save one with --save " +
+                                                             printable(options.baseline)};
+}
+
+SummaryOptions summary_options(const ComparedCommands& options, std::size_t reference, long double confidence) {
+    return {reference, confidence, static_cast<double>(options.bytes != 0 ? options.bytes : options.items),
+            options.bytes != 0   ? "B"
+            : options.items != 0 ? "items"
+                                 : ""};
+}
+
+// The summary of all commands; below the two sides' table it stands without what that has.
+Result<Done> print_summary(const ComparedCommands& options, const Measured& measured, const SummaryOptions& how,
+                           bool has_diff) {
+    const Answer summary = summarise_runs(measured.sides, how);
+    if (options.output.format == "markdown") {
+        return print_answer(summary_for_markdown(summary), options.output);
+    }
+    if (has_diff && !options.output.is_text()) {
+        return Done{};  // one answer on standard output
+    }
+    return options.output.is_text()
+               ? print_answer(summary, summary_text(summary, measured.sides, !has_diff, how, options.output.screen()),
+                              options.output)
+               : print_answer(summary, options.output);
+}
+
 Result<int> run_compare(ComparedCommands& options) {
     const auto conditions = PERFLEET_TRY(check_options(options));
-    const auto sides = PERFLEET_TRY(sides_of(options.words));
+    const auto sides = PERFLEET_TRY(plan_sides(options.plan));
+    const auto reference = PERFLEET_TRY(reference_of(options, sides));
+    PERFLEET_TRY(check_sides(options, sides));
     const auto counted = PERFLEET_TRY(counted_events(options.events));
     const std::string folder = PERFLEET_TRY(writable_data_folder_of(options.data, options.has_profile));
+    const std::string baseline = options.baseline.empty() ? "" : PERFLEET_TRY(find_baseline(options, folder));
     if (!counted.warning.empty()) {
         print_note(counted.warning);
     }
     const std::string comparison = std::to_string(static_cast<std::uint64_t>(utc_now().value));
-    RandomStream random{std::random_device{}()};
     std::vector<FailCondition> of_times = conditions;
     std::erase_if(of_times, is_of_profile);
+    const bool has_diff = sides.size() == 2 || !baseline.empty();
     const long double confidence = PERFLEET_TRY(confidence_of(options, of_times, counted.events));
-    const auto measured = PERFLEET_TRY(measure(options, sides, counted.events, comparison, folder, confidence, random));
+    Runner runner{options, sides, counted.events, comparison, folder};
+    const auto measured = PERFLEET_TRY(runner.measure(reference, confidence));
     if (measured.signal != 0) {
         return kEndBySignal + measured.signal;
     }
     PERFLEET_TRY(store_runs(measured.runs, folder));
-    if (options.precision_percent) {
-        print_note(fmt::format(
-            "{} runs of each side: the change of elapsed is known to {}", measured.runs.size() / 2,
-            measured.half_width
-                ? fmt::format("+-{:.2f} % [{:+.2f} %, {:+.2f} %]", static_cast<double>(*measured.half_width * 100),
-                              static_cast<double>((std::max(measured.interval->low, 0.0L) - 1) * 100),
-                              static_cast<double>((measured.interval->high - 1) * 100))
-                : "no precision"));
+    for (const MeasuredSide& side : measured.sides) {
+        if (side.failed_count != 0) {
+            print_warning(fmt::format("{} of {} runs of {} ended with another status than 0", side.failed_count,
+                                      side.elapsed.size(), side.side.name));
+        }
     }
-    const auto selector = [&](const char* side, const char* run) {
-        return "{comparison=\"" + comparison + "\",side=\"" + side + "\",run=\"" + run + "\"}";
+    if (options.precision_percent) {
+        note_precision(measured, reference, confidence);
+    }
+    const SummaryOptions how = summary_options(options, reference, confidence);
+    if (!has_diff) {
+        PERFLEET_TRY(print_summary(options, measured, how, false));
+        return measured.is_precise_enough ? 0 : kExitUndecided;
+    }
+    const auto selector = [&](const std::string& of_comparison, const std::string& side, const char* run) {
+        return "{comparison=\"" + of_comparison + "\",side=\"" + side + "\",run=\"" + run + "\"}";
+    };
+    const auto sides_of = [&](const char* run) {
+        const std::string& other = sides[baseline.empty() ? 1 - reference : 0].name;
+        return std::pair{selector(baseline.empty() ? comparison : baseline, sides[reference].name, run),
+                         selector(comparison, other, run)};
     };
     const auto show = [&](const char* subject, const char* run) {
         QueryOptions query = options.query;
@@ -339,15 +554,20 @@ Result<int> run_compare(ComparedCommands& options) {
             query.values.try_emplace("percentiles", "none");
             query.values["primary"] = primary_of(of_times, options.precision_percent.has_value());
         }
-        for (const auto& [option, side] : {std::pair{"before", "A"}, std::pair{"after", "B"}}) {
-            query.values[option] = selector(side, run);
+        std::tie(query.values["before"], query.values["after"]) = sides_of(run);
+        // Markdown has one table: the summary.
+        std::optional<RedirectedOutput> dropped;
+        if (options.output.format == "markdown" && !of_profile) {
+            dropped.emplace(FileDescriptor{::open("/dev/null", O_WRONLY | O_CLOEXEC)}.get());
         }
         return exit_status(show_diff(query, options.output, options.fails_undecided));
     };
-    const bool is_imprecise =
-        options.precision_percent && !(measured.half_width && *measured.half_width * 100 <= *options.precision_percent);
     const int verdict = show("latency", "counted");
-    const int status = verdict == 0 && is_imprecise ? kExitUndecided : verdict;
+    const int status = verdict == 0 && !measured.is_precise_enough ? kExitUndecided : verdict;
+    if (options.output.is_text()) {
+        std::printf("\n");
+    }
+    PERFLEET_TRY(print_summary(options, measured, how, true));
     if (!options.has_profile) {
         return status;
     }
@@ -355,10 +575,15 @@ Result<int> run_compare(ComparedCommands& options) {
         std::printf("\n");
     }
     const int profile_status = show("profile", "profile");
-    print_note("a flame graph of the difference: perfleet flamegraph --before '" + selector("A", "profile") +
-               "' --select '" + selector("B", "profile") + "' -o difference.html" +
-               (options.data.empty() ? "" : " --data " + options.data));
+    const auto [before, after] = sides_of("profile");
+    print_note("a flame graph of the difference: perfleet flamegraph --before '" + before + "' --select '" + after +
+               "' -o difference.html" + (options.data.empty() ? "" : " --data " + options.data));
     return status == 0 || profile_status == 0 ? std::max(status, profile_status) : std::min(status, profile_status);
+}
+
+// Two values at least; several uses of the option stay apart.
+void takes_name_and_values(CLI::Option& option, CLI::App&) {
+    option.type_size(2, CLI::detail::expected_max_vector_size);
 }
 
 }  // namespace
@@ -367,27 +592,50 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] = add_command<ComparedCommands>(
         app, invocation, "compare", "Run two programs in turns and say what differs", run_compare);
     command->footer(
-        "perfleet compare [-n RUNS] -- A... ::: B...\n\n"
-        "Each turn runs both, in an order that is drawn. Times and counts of each run are stored\n"
-        "as a session with the labels comparison and side; the verdict is that of perfleet diff.\n"
-        "What A and B print on standard output is dropped. A run that fails ends it. --profile\n"
-        "profiles each side in runs of their own, so that sampling costs no measured time.\n\n"
+        "perfleet compare [-n RUNS] -- A... [::: B... [::: C...]]\n\n"
+        "Each turn runs all commands, in an order that is drawn. Times and counts of each run are\n"
+        "stored as a session with the labels comparison and side; the verdict on two is that of\n"
+        "perfleet diff; more are compared with the first, or --reference, and corrected together.\n"
+        "What commands print on standard output is dropped. A run that fails ends it. --profile\n"
+        "profiles each of two in runs of their own, so that sampling costs no measured time.\n\n"
         "Examples:\n"
         "  perfleet compare -- ./old input ::: ./new input\n"
         "  perfleet compare --precision 1 --fail-if 'mean(elapsed) > 5%' -- ./old ::: ./new\n"
-        "  perfleet compare --profile -- ./old ::: ./new");
-    add_options(*command,
-                {{"-n,--runs N", options->run_count, "Runs of each side (default: 10; with --precision 100 at most)",
-                  is_between(2U, kRunsASideMax)},
-                 {"--warmup N", options->warmup_count, "Runs of each side before, not counted (default: 1)",
-                  is_between(0U, kRunsASideMax)},
-                 {"--precision P", options->precision_percent,
-                  "Run until the change of the elapsed time is known to +- P percent", is_between(0.01, 1'000.0)},
-                 {"--profile", options->has_profile,
-                  "Also profile each side, as `perfleet record -g`, and compare the profiles"},
-                 {"-e,--event EVENTS", options->events, "Events to count, as for `perfleet stat`, with commas between",
-                  is_one_each},
-                 data_row(options->data)});
+        "  perfleet compare --profile -- ./old ::: ./new\n"
+        "  perfleet compare --parameter threads 1..8 -- ./sort -j {threads}\n"
+        "  perfleet compare --shell sh 'gzip < file' 'zstd < file'\n"
+        "  perfleet compare --save main -- ./program    and later\n"
+        "  perfleet compare --baseline main -- ./program");
+    add_options(
+        *command,
+        {{"-n,-r,--runs N", options->run_count, "Runs of each command (default: 10; with --precision 100 at most)",
+          is_between(2U, kRunsASideMax)},
+         {"-w,--warmup N", options->warmup_count, "Runs of each command before, not counted (default: 1)",
+          is_between(0U, kRunsASideMax)},
+         {"--precision P", options->precision_percent,
+          "Run until the change of the elapsed time, or of one command its mean, is known to +- P percent",
+          is_between(0.01, 1'000.0)},
+         {"--reference COMMAND", options->reference, "Its number or text: what others are compared with"},
+         {"--parameter NAME,VALUE...", options->plan.parameters,
+          "Run with each value in place of {NAME}: words, or a range 1..8; several make all combinations",
+          takes_name_and_values},
+         {"--shell SHELL", options->plan.shell,
+          "Run each command by it (sh, bash); quoted ones need no :::", is_not_empty},
+         {"--prepare TEXT", options->plan.prepare,
+          "Shell command before each run: one for all, or one for each command", is_one_each},
+         {"--setup TEXT", options->plan.setup, "Shell command before the first run of each command"},
+         {"--cleanup TEXT", options->plan.cleanup, "Shell command after the last run of each command"},
+         {"--input FILE", options->plan.input, "Standard input of each run (default: none)", is_not_empty},
+         {"-i,--ignore-failure", options->ignores_failure, "Compare runs that end with another status than 0, too"},
+         {"--save NAME", options->save, "Keep the runs of one command as a baseline", is_not_empty},
+         {"--baseline NAME", options->baseline, "Compare one command with what --save has kept", is_not_empty},
+         {"--bytes SIZE", options->bytes, "What one run works on: show the throughput", is_size},
+         {"--items N", options->items, "What one run works on: show the throughput", excludes({"--bytes"})},
+         {"--profile", options->has_profile,
+          "Also profile each of two, as `perfleet record -g`, and compare the profiles"},
+         {"-e,--event EVENTS", options->events, "Events to count, as for `perfleet stat`, with commas between",
+          is_one_each},
+         data_row(options->data)});
     // The options of `diff` that affect the verdict.
     static const std::vector<OptionSpec> kVerdictOptions = [] {
         std::vector<OptionSpec> found;
@@ -401,7 +649,7 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
     add_options(*command, kVerdictOptions, options->query.values);
     add_options(*command, {fail_undecided_row(options->fails_undecided)});
     add_options(*command, output_rows(options->output));
-    add_options(*command, {{"commands COMMAND", options->words, "The two programs, behind --, with ::: between them",
+    add_options(*command, {{"commands COMMAND", options->plan.words, "The commands, behind --, with ::: between them",
                             is_required}});
     command->positionals_at_end();
 }

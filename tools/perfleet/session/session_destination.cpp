@@ -46,6 +46,8 @@ public:
     Result<bool> has_ended(TargetId target, SessionId session) const override {
         return destination_.has_ended(target, session);
     }
+    void defer_sync() override { destination_.defer_sync(); }
+    Result<Done> sync() override { return destination_.sync(); }
 
 private:
     std::unique_ptr<Store> store_;

@@ -29,7 +29,8 @@ std::string warning_lines(const std::vector<std::string>& warnings, const Screen
 Screen OutputOptions::screen() const { return screen_of(STDOUT_FILENO, color, is_wide); }
 
 std::vector<OptionRow> output_rows(OutputOptions& options) {
-    return {{"--format FORMAT", options.format, "text, json or csv", is_one_of({"text", "json", "csv"})},
+    return {{"--format FORMAT", options.format, "text, json, csv or markdown",
+             is_one_of({"text", "json", "csv", "markdown"})},
             {"--color WHEN", options.color, "colors: auto (on a terminal, unless NO_COLOR is set), always or never",
              is_one_of({"auto", "always", "never"})},
             {"--wide", options.is_wide, "whole names and all columns, even if wider than the terminal"},
@@ -67,9 +68,10 @@ Result<Done> print_answer(const Answer& answer, const std::string& report, const
 }
 
 Result<Done> print_answer(const Answer& answer, const OutputOptions& options) {
-    const ReportFormat format = options.format == "json"  ? ReportFormat::kJson
-                                : options.format == "csv" ? ReportFormat::kCsv
-                                                          : ReportFormat::kText;
+    const ReportFormat format = options.format == "json"       ? ReportFormat::kJson
+                                : options.format == "csv"      ? ReportFormat::kCsv
+                                : options.format == "markdown" ? ReportFormat::kMarkdown
+                                                               : ReportFormat::kText;
     return print_answer(answer, format_report(answer, format, options.screen()), options);
 }
 

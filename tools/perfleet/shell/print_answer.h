@@ -12,7 +12,7 @@
 namespace perfleet {
 
 struct OutputOptions {
-    std::string format = "text";  // json, csv
+    std::string format = "text";  // json, csv, markdown
     std::string color = "auto";   // always, never
     bool is_wide = false;
     bool has_no_pager = false;

@@ -316,6 +316,9 @@ Result<Done> import_text(const ImportOptions& options, const std::string& format
     }
     const auto destination = PERFLEET_TRY(destination_of(options));
     std::size_t new_count = 0;
+    if (are_repetitions) {
+        destination->defer_sync();
+    }
     for (const ImportedRun& run : *runs) {
         const auto stored = store_run(run, place, *destination);
         progress.end();
@@ -336,6 +339,7 @@ Result<Done> import_text(const ImportOptions& options, const std::string& format
                        run.series.size());
         }
     }
+    PERFLEET_TRY(destination->sync());
     if (are_repetitions) {
         print_repetitions(runs->front(), runs->size(), new_count);
     }

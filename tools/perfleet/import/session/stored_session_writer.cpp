@@ -37,7 +37,7 @@ Result<Done> StoredSessionWriter::put_image(std::string_view build_id, ImageCont
 
 Result<Done> StoredSessionWriter::end(const SessionEnd& end) {
     PERFLEET_TRY(this->end(ByeUntrusted{record_.session, end.last_seq, end.counts, end.dropped, end.end_point}));
-    return sync();
+    return is_sync_deferred_ ? store_.advance_watermark(record_.target, record_.session, last_seq_) : sync();
 }
 
 Result<Done> StoredSessionWriter::put(const BatchUntrusted& batch_untrusted) {
@@ -95,7 +95,11 @@ Result<Done> StoredSessionWriter::sync() {
 }
 
 Result<std::unique_ptr<SessionWriter>> StoreDestination::begin(SessionRecord record, UtcNs now) {
-    return std::unique_ptr<SessionWriter>{std::make_unique<StoredSessionWriter>(std::move(record), now, store_, "")};
+    auto writer = std::make_unique<StoredSessionWriter>(std::move(record), now, store_, "");
+    if (is_sync_deferred_) {
+        writer->defer_sync();
+    }
+    return std::unique_ptr<SessionWriter>{std::move(writer)};
 }
 
 Result<bool> StoreDestination::has_ended(TargetId target, SessionId session) const {

@@ -31,6 +31,8 @@ public:
     // dropped by the collector. Durable after sync().
     [[nodiscard]] Result<Done> put(const BatchUntrusted& batch_untrusted);
     [[nodiscard]] Result<Done> end(const ByeUntrusted& bye);
+    // end() of a whole session doesn't wait for the disk.
+    void defer_sync() { is_sync_deferred_ = true; }
 
 private:
     [[nodiscard]] Result<Done> count(PutOutcome outcome, const BatchUntrusted& batch);
@@ -44,6 +46,7 @@ private:
     std::set<Partition> defined_;
     Seq last_seq_;
     std::uint64_t batches_ = 0;
+    bool is_sync_deferred_ = false;
 };
 
 class StoreDestination final : public SessionDestination {
@@ -53,9 +56,12 @@ public:
 
     [[nodiscard]] Result<std::unique_ptr<SessionWriter>> begin(SessionRecord record, UtcNs now) override;
     [[nodiscard]] Result<bool> has_ended(TargetId target, SessionId session) const override;
+    void defer_sync() override { is_sync_deferred_ = true; }
+    [[nodiscard]] Result<Done> sync() override { return store_.sync(); }
 
 private:
     Store& store_;
+    bool is_sync_deferred_ = false;
 };
 
 }  // namespace perfleet
