@@ -34,6 +34,17 @@ constexpr std::array kOptions{
     PerfOption{"-G,--cgroup", true, "control groups can't be chosen; use -p, -t, --uid or -C"},
     PerfOption{"--switch-events", false, "'perfleet record -a -e sched:sched_switch -- COMMAND'"},
     PerfOption{"--group", false, "write the events of a group in braces: -e '{a,b}'"},
+    // samply's.
+    PerfOption{"--save-only,--no-open,--reuse-threads,--fold-recursive-prefix,--per-cpu-threads,--include-args", false,
+               "the recording is stored, and nothing opens", true},
+    PerfOption{"--unstable-presymbolicate,--presymbolicate", false, "names stand in all exports", true},
+    PerfOption{"--port,--address,--symbol-dir,--breakpad-symbol-server,--windows-symbol-server", true,
+               "no page is served: the symbols are stored with the recording", true},
+    PerfOption{"--rate", true, "'perfleet record -F 999 -- COMMAND'"},
+    PerfOption{"--profile-name", true, "'perfleet record --label name=try -- COMMAND'"},
+    PerfOption{"--iteration-count", true, "'perfleet record -- sh -c \"COMMAND; COMMAND\"', or perfleet compare"},
+    PerfOption{"--main-thread-only", false, "'perfleet record -- COMMAND' and then perfleet top --tid TID"},
+    PerfOption{"--cswitch-markers", false, "'perfleet record -a -e sched:sched_switch -- COMMAND', then a timeline"},
 };
 
 }  // namespace

@@ -32,12 +32,15 @@ constexpr Instead kInstead[] = {
     {"kmem", "'perfleet record -a -e kmem:mm_page_alloc -- COMMAND', then 'perfleet tracepoints'"},
     {"kvm", "'perfleet record -a -e sched:sched_switch -- COMMAND' for any tracepoints (kvm:kvm_exit)"},
     {"kwork", "'perfleet record -a -e irq:softirq_entry,irq:softirq_exit -- COMMAND', then 'perfleet tracepoints'"},
+    {"load",
+     "'perfleet flamegraph -o FILE.html' draws the last recording; perfleet import reads files of perf and pprof"},
     {"lock", "'perfleet record -a -e lock:contention_begin -- COMMAND', then 'perfleet tracepoints'"},
     {"mem", kToPerfMemory},
     {"probe",
      "perf probe sets the probe, and record -e probe:NAME counts it; 'perfleet latency --function "
      "libc:getenv -- COMMAND' times calls without one"},
     {"sched", "'perfleet record -a -e sched:sched_switch -- COMMAND', then 'perfleet timeline -o timeline.html'"},
+    {"setup", "'perfleet record -- COMMAND' needs none; its messages name what is missing"},
     {"timechart", "'perfleet record -a -e sched:sched_switch -- COMMAND', then 'perfleet timeline -o timeline.html'"},
     {"trace", "'perfleet record -e raw_syscalls:sys_enter,raw_syscalls:sys_exit -- COMMAND', then 'perfleet script'"},
 };
@@ -120,6 +123,24 @@ constexpr PerfOption kAnnotate[]{
     {"-k,--vmlinux", true, "the kernel's symbols are stored with the session", true},
     {"-s", true, "the function is an argument: 'perfleet annotate FUNCTION'"},
 };
+// hyperfine's.
+constexpr const char* kMarkdown = "'perfleet compare --format markdown -- COMMAND' prints the table";
+constexpr PerfOption kCompare[]{
+    {"-N", false, "commands run without a shell, unless --shell names one", true},
+    {"--style,--sort", true, "the table is text, in the order of the command line", true},
+    {"-u,--time-unit", true, "times are in the units that suit them", true},
+    {"--output,--min-benchmarking-time", true, "what commands print on standard output is dropped", true},
+    {"--show-output", false, "what commands print on standard output is dropped", true},
+    {"-m,--min-runs", true, "'perfleet compare --precision 500 -- COMMAND' runs until the time is known"},
+    {"-M,--max-runs", true, "'perfleet compare --precision 500 --runs 20 -- COMMAND' runs at most so often"},
+    {"-P,--parameter-scan", true, "'perfleet compare --parameter n 1..3 -- COMMAND'"},
+    {"-D,--parameter-step-size", true, "'perfleet compare --parameter n 1 3 5 -- COMMAND'"},
+    {"--command-name", true, "commands are named by their words; '--save NAME' keeps a baseline"},
+    {"-C,--conclude", true, "'perfleet compare --prepare true -- COMMAND' runs it before each run"},
+    {"--export-json", true, "'perfleet compare --format json -- COMMAND' prints it"},
+    {"--export-csv", true, "'perfleet compare --format csv -- COMMAND' prints it"},
+    {"--export-markdown,--export-asciidoc,--export-orgmode", true, kMarkdown},
+};
 
 void note(const std::string& text) { print_note(text); }
 
@@ -147,6 +168,7 @@ void add_perf_query_options(CLI::App& app) {
     }
     add_perf_options(*app.get_subcommand("top"), kTop, note);
     add_perf_options(*app.get_subcommand("report"), kReport, note);
+    add_perf_options(*app.get_subcommand("compare"), kCompare, note);
     add_perf_options(*app.get_subcommand("tree"), kTree, note);
     add_perf_options(*app.get_subcommand("stat"), kStat, note);
     add_perf_options(*app.get_subcommand("script"), kScript, note);
