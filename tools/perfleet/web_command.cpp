@@ -29,6 +29,8 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint16_t kExamplePort = 7414;
+constexpr int kNotRun = 126;  // as shells say of a command
+constexpr int kNotFound = 127;
 
 struct WebOptions {
     QueryOptions source;
@@ -65,6 +67,9 @@ Result<Done> record_command(const WebOptions& options) {
     words.emplace_back("--");
     words.insert(words.end(), options.command.begin(), options.command.end());
     const int status = PERFLEET_TRY(run_program_here(words));
+    if (status == kNotRun || status == kNotFound) {  // record has said why
+        return Error{ErrorCode::kUnavailable, "nothing was recorded"};
+    }
     if (status != 0) {
         print_note("the command ended with exit status " + std::to_string(status));
     }

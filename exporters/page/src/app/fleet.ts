@@ -19,7 +19,7 @@ interface Target {
     labels: string;
     sessions: number;
     lastMs: number;
-    state: 'silent' | 'sending' | 'unclean' | 'ended';
+    state: 'silent' | 'sending' | 'stopped' | 'ended';
     produced: number;
     lost: number;
 }
@@ -45,21 +45,21 @@ function targetsOf(targets: Answer, sessions: Answer, losses: Answer): Target[] 
         const lastMs = Date.parse(String(of(row, 'last_seen')));
         const said = states.get(name) ?? 'ended';
         const [produced, lost] = sums.get(name) ?? [0, 0];
-        const state = said === 'ended' ? 'ended' : said === 'unclean' ? 'unclean' : Date.now() - lastMs > kSilentMs ? 'silent' : 'sending';
+        const state = said === 'ended' || said === 'stopped' ? said : Date.now() - lastMs > kSilentMs ? 'silent' : 'sending';
         return { name, labels: String(of(row, 'labels') ?? ''), sessions: Number(of(row, 'sessions')), lastMs, state, produced, lost };
     });
 }
 
 const kStates: Record<Target['state'], string> = {
-    silent: 'silent: its session runs, and nothing came for a minute',
-    sending: 'sending',
-    unclean: 'its session ended without saying so: the collector or the machine stopped',
+    silent: 'its session has no end, and nothing came for a minute: the collector or the machine has stopped, or nothing reaches the gateway',
+    sending: 'something came within a minute',
+    stopped: 'all events were stopped by a control request',
     ended: 'its session has ended',
 };
 
 function showTargets(place: Place, targets: Target[]): void {
     const section = make('section', 'list wide');
-    const bad = (row: number) => targets[row].state === 'silent' || targets[row].state === 'unclean' ? 'lost ' : '';
+    const bad = (row: number) => targets[row].state === 'silent' ? 'lost ' : '';
     const order = Object.keys(kStates);
     const table = new Table(section, 'Targets', [
         { title: 'target', isText: true, isPicked: true, value: (i) => targets[i].name, text: (i) => targets[i].name },
@@ -104,7 +104,7 @@ export const fleet: Tab = {
         const counts = (state: Target['state']) => all.filter((one) => one.state === state).length;
         const head = make('header', 'head');
         const lost = all.filter((one) => one.lost > 0).length;
-        head.append(make('h1', 'title', formatNumber(all.length, 'target')), make('p', 'subtitle', [...(['sending', 'silent', 'unclean', 'ended'] as const).filter(counts).map((state) => `${formatCount(counts(state))} ${state}`), ...(lost > 0 ? [`${formatCount(lost)} with lost rows`] : [])].join(', ')));
+        head.append(make('h1', 'title', formatNumber(all.length, 'target')), make('p', 'subtitle', [...(['silent', 'sending', 'stopped', 'ended'] as const).filter(counts).map((state) => `${formatCount(counts(state))} ${state}`), ...(lost > 0 ? [`${formatCount(lost)} with lost rows`] : [])].join(', ')));
         const of = reader(labels);
         const keys = [...new Set([...kKeys, ...labels.rows.map((row) => String(of(row, 'label')))])];
         head.append(choiceField('By', keys.map((name) => new Option(name, name)), key, (by) => place.go({ state: { by } })));

@@ -48,13 +48,14 @@ export const subsecond: Tab = {
             place.note({ ...place.state, at: `${timeOf(from)}..${timeOf(until)}` });
             void showWindow(place, below, from, until).catch(() => {});
         };
-        chartPanel(place.root, 'Seconds to the right (UTC), the time within each upwards', 'map', place.signal, (container, host) => new SubsecondChart(container, host, data,
+        const chart = chartPanel(place.root, 'Seconds to the right (UTC), the time within each upwards', 'map', place.signal, (container, host) => new SubsecondChart(container, host, data,
             (from, until) => isExact ? note(from, until) : place.go({ selection: { from: timeOf(from), until: timeOf(until) }, state: { cell } }), place.signal));
         below.append(make('p', 'hint', isExact ? 'No window is selected.' : 'Select fewer seconds for the flame graph of a window.'));
         place.root.append(below);
         showFooter(place.root, [answer]);
         const [from, until] = (place.state.at ?? '').split('..').map((text) => Date.parse(text));
         if (isExact && from < until) {
+            chart.mark(from, until);
             await showWindow(place, below, from, until);
         }
     },

@@ -67,6 +67,14 @@ export class SubsecondChart extends Chart {
         return this.data.columnNs === kSecondNs;
     }
 
+    // Marks the window of a link.
+    mark(fromMs: number, untilMs: number): void {
+        const { startMs, cellNs, cells } = this.data;
+        const cellAt = (ms: number) => Math.floor((ms - startMs) / 1000) * cells + Math.floor((ms - startMs) % 1000 * 1e6 / cellNs);
+        this.window = [cellAt(fromMs), cellAt(untilMs - 1e-3)];
+        this.drawNow();
+    }
+
     private press(item: number, event: PointerEvent): void {
         if (item >= 0) {
             this.canvas.setPointerCapture(event.pointerId);
