@@ -87,6 +87,10 @@ class Browser:
         """What the body of a function returns."""
         return self._ask("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
+    def wait_run(self, script, *arguments):
+        """What the script passes to the function that is its last argument."""
+        return self._ask("POST", "/execute/async", {"script": script, "args": list(arguments)})
+
     def keys(self, *keys):
         actions = [action for key in keys for action in ({"type": "keyDown", "value": key}, {"type": "keyUp", "value": key})]
         self._ask("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})

@@ -1,6 +1,6 @@
 // Explore: the profile of the selection as a flame graph, with its callers, functions and time.
 import type { FlameData } from '../data.js';
-import { makeButton } from '../dom.js';
+import { make, makeButton } from '../dom.js';
 import { FlameView } from '../flame_view.js';
 import type { State } from '../view.js';
 import { askPage, exportUrl, type Params } from './api.js';
@@ -26,8 +26,21 @@ function timesOf({ slices }: FlameData, from: number, to: number): [fromMs: numb
     return [at(from), at(to)];
 }
 
+// What there may be in place of samples.
+function showNothing(place: Place, root: HTMLElement, data: FlameData): void {
+    const hint = make('p', 'hint', 'No samples are in the selection. Other rows are in ');
+    hint.append(...['latency', 'timeline', 'losses'].map((tab) => makeButton(tab === 'losses' ? 'the ledger' : tab, () => place.go({ tab, state: {} }))));
+    const warnings = make('section', 'warnings');
+    warnings.append(...data.warnings.map((text) => make('p', '', 'warning: ' + text)));
+    root.append(hint, warnings);
+}
+
 // A flame graph that ends with the place; `noted` is told what it shows.
-export function showFlame(place: Place, root: HTMLElement, data: FlameData, state: State, noted: (state: State) => void): FlameView {
+export function showFlame(place: Place, root: HTMLElement, data: FlameData, state: State, noted: (state: State) => void): FlameView | null {
+    if (data.frames.depth.length === 0) {
+        showNothing(place, root, data);
+        return null;
+    }
     let last = state;
     const narrow = makeButton('Only this time', () => {
         const [from, until] = timesOf(data, Number(last.from), Number(last.to));

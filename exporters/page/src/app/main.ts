@@ -3,7 +3,7 @@ import { make, makeButton, makeTerms } from '../dom.js';
 import { listenToKeys } from '../keys.js';
 import { isDark, setTheme, startTheme } from '../theme.js';
 import type { State } from '../view.js';
-import { ApiError, ask, download, type Params, setToken } from './api.js';
+import { ApiError, ask, download, type Params, reader, setToken } from './api.js';
 import { compare } from './compare.js';
 import { explore } from './explore.js';
 import { fleet } from './fleet.js';
@@ -82,12 +82,14 @@ class App {
         return { sessions, events, labels, targets };
     }
 
-    // One host's page begins with its last session, as the command line does; a fleet's with the fleet.
-    private firstAddress(inventory: Inventory): Address {
-        const isFleet = inventory.targets.rows.length > 1;
-        const place = inventory.sessions.columns.findIndex((column) => column.name === 'session');
-        const last = inventory.sessions.rows.at(-1)?.[place];
-        return { tab: isFleet ? 'fleet' : 'explore', selection: { ...emptySelection(), session: isFleet || last === undefined ? '' : String(last) }, state: {} };
+    // One host's page begins with its last recording, as the command line does; a fleet's with the fleet.
+    private firstAddress({ sessions, events, targets }: Inventory): Address {
+        const [ofSession, ofEvent] = [reader(sessions), reader(events)];
+        const isProfiled = new Set(events.rows.map((row) => ofEvent(row, 'event')));
+        const recording = [...sessions.rows].reverse().find((row) => String(ofSession(row, 'events') ?? '').split(',').some((event) => isProfiled.has(event)));
+        const isFleet = targets.rows.length > 1;
+        const tab = isFleet ? 'fleet' : recording === undefined ? 'losses' : 'explore';
+        return { tab, selection: { ...emptySelection(), session: isFleet || recording === undefined ? '' : String(ofSession(recording, 'session')) }, state: {} };
     }
 
     private async open(address: Address): Promise<void> {

@@ -20,7 +20,7 @@ async function showWindow(place: Place, root: HTMLElement, fromMs: number, until
     root.replaceChildren();
     place.offer('flamegraph', { ...params, output: 'flamegraph.html' }, profileFiles(params));
     const view = showFlame(place, root, graph, { view: 'icicle' }, () => {});
-    view.part('tools').append(makeButton('Explore this window', () => place.go({ tab: 'explore', selection: range, state: {} })));
+    view?.part('tools').append(makeButton('Explore this window', () => place.go({ tab: 'explore', selection: range, state: {} })));
 }
 
 export const subsecond: Tab = {

@@ -9,6 +9,8 @@ import type { Tab } from './tab.js';
 
 const kShown = [['', 'CPUs'], ['tracepoints', 'tracepoints'], ['kernel-entries', 'kernel entries (seL4)'], ['utilisation', 'utilisation (seL4)'], ['counters', 'counters']] as const;
 
+const kEntryTables = ['summary', 'syscalls', 'interrupts', 'durations', 'threads', 'functions'];
+
 export const timeline: Tab = {
     name: 'timeline',
     title: 'Timeline',
@@ -21,8 +23,12 @@ export const timeline: Tab = {
         place.root.append(head);
         const params = paramsOf(place.selection, ['session', 'select', 'from', 'until']);
         if (show !== '') {
-            place.offer(show, params);
-            const answer = await place.ask(show, (asking) => ask(show, params, asking));
+            const table = show === 'kernel-entries' ? kEntryTables.find((name) => name === place.state.table) ?? kEntryTables[0] : '';
+            if (table !== '') {
+                head.append(choiceField('Table', kEntryTables.map((name) => new Option(name, name)), table, (choice) => place.go({ state: { show, table: choice } })));
+            }
+            place.offer(show, { ...params, table });
+            const answer = await place.ask(show, (asking) => ask(show, { ...params, table }, asking));
             answerTable(place.root, answer, { title: kShown.find(([value]) => value === show)![1] });
             showFooter(place.root, [answer]);
             return;
