@@ -166,7 +166,7 @@ def check_exports(gateway):
 
 def check_errors(gateway):
     for path, parameters, status, text in (
-            ("/", {}, 404, "nothing at /"), ("/api/v1/query/nothing", {}, 404, "no command"),
+            ("/nothing", {}, 404, "nothing at /nothing"), ("/api/v1/query/nothing", {}, 404, "no command"),
             ("/api/v1/query/top", {"nothing": "1"}, 400, "no parameter nothing"), ("/api/v1/query/top", {"limit": "x"}, 400, "--limit"),
             ("/api/v1/query/top", {"event": "nothing"}, 400, "--event nothing"), ("/api/v1/export", {"to": "x"}, 400, "is none of"),
             ("/api/v1/export", {"to": "folded", "select": "{a"}, 400, "--select"), ("/api/v1/pprof", {"seconds": "0"}, 400, "seconds")):
