@@ -11,6 +11,7 @@
 #include "exporters/report/report_parts.h"
 #include "exporters/sink/packed_json.h"
 #include "query-engine/statistic/answer/value_unit.h"
+#include "query-engine/statistic/latency/heat_map.h"
 #include "schemas/text/utf8.h"
 
 namespace perfleet {
@@ -19,7 +20,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // A page without its content. The summary's figures go beside the drawing, in the order of its columns.
-FigurePage page_of(const std::string& kind, const ValueUnit& unit, const Answer& answer, const Answer& summary) {
+FigurePage page_of(const std::string& kind, const ValueUnit& unit, const Answer& answer, const Answer& summary,
+                   const FigureOrigin& origin) {
     FigurePage page;
     page.kind = kind;
     page.unit = unit.name;
@@ -36,6 +38,7 @@ FigurePage page_of(const std::string& kind, const ValueUnit& unit, const Answer&
     if (const std::string session = part("session"); !session.empty()) {
         page.subtitle += ", session " + session.substr(0, 8);
     }
+    page.subtitle += origin_text(origin);
     constexpr std::array<std::string_view, 5> kInTitle{"session", "target", "event", "unit", "status"};
     for (std::size_t i = 0; i < summary.columns.size() && summary.rows.size() == 1; ++i) {
         const AnswerColumn& column = summary.columns[i];
@@ -59,7 +62,35 @@ Json parts_json(const std::vector<HeatMap::Part>& parts) {
     return Json{{"low", low}, {"high", high}};
 }
 
+Json buckets_json(const Answer& histogram) {
+    Json from = Json::array();
+    Json to = Json::array();
+    Json count = Json::array();
+    for (const std::vector<AnswerValue>& row : histogram.rows) {
+        from.push_back(decimal(whole(row[0])));
+        to.push_back(decimal(whole(row[1])));
+        count.push_back(decimal(whole(row[2])));
+    }
+    return Json{{"from", from}, {"to", to}, {"count", count}};
+}
+
 }  // namespace
+
+std::string origin_text(const FigureOrigin& origin) {
+    constexpr std::size_t kSecondsEnd = 19;  // of 2026-11-30T12:41:33
+    constexpr std::size_t kCommandColumnsMax = 60;
+    std::string time = origin.time.substr(0, kSecondsEnd);
+    std::replace(time.begin(), time.end(), 'T', ' ');
+    return (time.empty() ? "" : ", " + time + " UTC") +
+           (origin.command.empty() ? "" : ": " + shortened_title(origin.command, kCommandColumnsMax));
+}
+
+bool spans_decades(const Answer& histogram) {
+    // The last bucket may be what lies beyond; the one before it ends at a high percentile.
+    const std::size_t count = histogram.rows.size();
+    return count > 1 && whole(histogram.rows[count - 2][1]) / kHeatMapSpanMax >=
+                            std::max<std::uint64_t>(whole(histogram.rows[0][0]), 1);
+}
 
 std::string figure_json(const FigurePage& page) {
     Json figures = Json::array();
@@ -93,17 +124,10 @@ std::string figure_page(const FigurePage& page) {
     return std::string{kFigurePageBeforeData} + packed_json(figure_json(page)) + std::string{kFigurePageBehindData};
 }
 
-std::string histogram_page(const Answer& histogram, const Answer& summary, HistogramShape shape) {
+std::string histogram_page(const Answer& histogram, const Answer& summary, HistogramShape shape, const Answer* log2,
+                           const FigureOrigin& origin) {
     const ValueUnit unit = value_unit(histogram.columns.empty() ? "" : histogram.columns[0].unit);
-    FigurePage page = page_of("histogram", unit, histogram, summary);
-    Json from = Json::array();
-    Json to = Json::array();
-    Json count = Json::array();
-    for (const std::vector<AnswerValue>& row : histogram.rows) {
-        from.push_back(decimal(whole(row[0])));
-        to.push_back(decimal(whole(row[1])));
-        count.push_back(decimal(whole(row[2])));
-    }
+    FigurePage page = page_of("histogram", unit, histogram, summary, origin);
     Json marks = Json::array();
     for (const char* name : {"median", "p95", "p99"}) {
         if (const auto value = figure_of(summary, name)) {
@@ -115,14 +139,17 @@ std::string histogram_page(const Answer& histogram, const Answer& summary, Histo
     const char* const shape_name = shape == HistogramShape::kLog2     ? "log2"
                                    : shape == HistogramShape::kLinear ? "linear"
                                                                       : "cumulative";
-    page.content = "\"histogram\":" +
-                   Json{{"shape", shape_name}, {"from", from}, {"to", to}, {"count", count}, {"marks", marks}}.dump();
+    Json content = buckets_json(histogram);
+    content["shape"] = shape_name;
+    content["marks"] = marks;
+    content["log2"] = log2 == nullptr ? Json{} : buckets_json(*log2);
+    page.content = "\"histogram\":" + content.dump();
     return figure_page(page);
 }
 
-std::string heat_map_page(const Answer& answer, const Answer& summary) {
+std::string heat_map_page(const Answer& answer, const Answer& summary, const FigureOrigin& origin) {
     const HeatMap map = heat_map_of(answer);
-    FigurePage page = page_of("heat map", map.unit, answer, summary);
+    FigurePage page = page_of("heat map", map.unit, answer, summary, origin);
     Json time = Json::array();
     Json step = Json::array();
     Json count = Json::array();
@@ -131,12 +158,11 @@ std::string heat_map_page(const Answer& answer, const Answer& summary) {
         step.push_back(cell.step);
         count.push_back(decimal(cell.count));
     }
-    page.content = "\"heat_map\":" + Json{{"begin", map.begin_time},
-                                          {"times", parts_json(map.times)},
-                                          {"steps", parts_json(map.steps)},
-                                          {"has_rest", map.has_rest},
-                                          {"cells", {{"time", time}, {"step", step}, {"count", count}}}}
-                                         .dump();
+    page.content = "\"heat_map\":" +
+                   Json{{"begin", map.begin_time},        {"times", parts_json(map.times)},
+                        {"steps", parts_json(map.steps)}, {"has_rest", map.has_rest},
+                        {"is_log", map.is_log},           {"cells", {{"time", time}, {"step", step}, {"count", count}}}}
+                       .dump();
     return figure_page(page);
 }
 

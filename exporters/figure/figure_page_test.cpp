@@ -80,6 +80,28 @@ TEST(FigurePage, OfAHeatMapHasItsCells) {
     EXPECT_EQ(data["begin"], "2026-11-27T01:02:03.000000Z");
 }
 
+TEST(FigurePage, OfValuesThatSpanDecadesHasPowersOfTwo) {
+    const auto histogram = [](const std::vector<std::array<std::uint64_t, 3>>& buckets) {
+        Answer answer;
+        answer.columns = {{"from", "ns"}, {"to", "ns"}, {"count", ""}, {"so_far", ""}, {"so_far_share", "percent"}};
+        for (const auto& [from, to, count] : buckets) {
+            answer.rows.push_back({from, to, count, count, 0.0});
+        }
+        return answer;
+    };
+    const Answer wide = histogram({{10, 999, 50}, {1'000, 1'999, 3}, {2'000, 9'000, 1}});
+    EXPECT_TRUE(spans_decades(wide));
+    EXPECT_FALSE(spans_decades(histogram({{10, 499, 50}, {500, 989, 3}, {990, 9'000, 1}})));
+    const Answer log2 = histogram({{8, 15, 20}, {16, 31, 34}});
+    const std::string page = histogram_page(wide, summary_of("x"), HistogramShape::kLinear, &log2,
+                                            {"make <b>", "2026-11-30T12:41:33.083906694Z"});
+    const Json data = data_of(page);
+    EXPECT_EQ(data["histogram"]["log2"]["to"], (Json{"15", "31"}));
+    EXPECT_TRUE(data["subtitle"].get<std::string>().ends_with(", 2026-11-30 12:41:33 UTC: make <b>"))
+        << data["subtitle"];
+    EXPECT_TRUE(data_of(histogram_page(wide, summary_of("x"), HistogramShape::kLinear))["histogram"]["log2"].is_null());
+}
+
 TEST(FigurePage, OfNothingIsAPage) {
     EXPECT_EQ(data_of(heat_map_page(map_of({}), Answer{}))["heat_map"]["cells"]["count"], Json::array());
     EXPECT_EQ(data_of(histogram_page(Answer{}, Answer{}, HistogramShape::kLog2))["histogram"]["from"], Json::array());
@@ -102,6 +124,25 @@ TEST(HeatMapFigure, HasABoxForEachCell) {
     EXPECT_NE(svg.find("&lt;/script&gt;"), std::string::npos);
     ASSERT_TRUE(png_of(figure).ok());
     EXPECT_NE(svg_of(heat_map_figure(map_of({}), Answer{})).find("no values"), std::string::npos);
+}
+
+// Steps are quarters of powers of two.
+TEST(HeatMapFigure, OfDecadesHasALogarithmicAxis) {
+    Answer answer = map_of({{0, 5, 3}, {0, 14, 1}, {30, 1'024, 2}});
+    answer.rows[0][4] = std::uint64_t{5};
+    answer.rows[1][4] = std::uint64_t{15};
+    answer.rows[2][4] = std::uint64_t{1'279};
+    EXPECT_EQ(data_of(heat_map_page(answer, summary_of("x")))["heat_map"]["is_log"], true);
+    EXPECT_EQ(data_of(heat_map_page(answer, summary_of("x")))["heat_map"]["has_rest"], false);
+    const std::string svg = svg_of(heat_map_figure(answer, summary_of("x")));
+    EXPECT_NE(svg.find(">10 ns<"), std::string::npos);
+    EXPECT_NE(svg.find(">1 us<"), std::string::npos);
+    EXPECT_EQ(svg.find("beyond"), std::string::npos);
+    Screen screen;
+    screen.width_columns = 60;
+    const std::string text = heat_map_text(answer, screen);
+    EXPECT_NE(text.find("\n896 | "), std::string::npos) << text;
+    EXPECT_NE(text.find("\n  5 |@"), std::string::npos) << text;
 }
 
 TEST(HeatMapText, HasALineForEachStep) {

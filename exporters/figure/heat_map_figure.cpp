@@ -9,6 +9,7 @@
 #include "exporters/figure/figure_text.h"
 #include "exporters/figure/sheet.h"
 #include "exporters/report/report_parts.h"
+#include "query-engine/statistic/latency/heat_map.h"
 
 namespace perfleet {
 namespace {
@@ -64,7 +65,7 @@ private:
     [[nodiscard]] std::uint64_t low() const { return map_.steps.front().low; }
     [[nodiscard]] std::uint64_t range() const {
         const std::size_t last = map_.steps.size() - (map_.has_rest ? 2 : 1);
-        const std::uint64_t size = map_.steps[last].high - low();
+        const std::uint64_t size = place_of(map_.steps[last].high);
         return size == ~0ULL ? size : size + 1;
     }
     [[nodiscard]] bool has_steps() const { return map_.steps.size() > (map_.has_rest ? 1U : 0U); }
@@ -72,8 +73,12 @@ private:
     [[nodiscard]] Tenths x_of(std::uint64_t time) const {
         return kMapLeft + scaled(time, duration(), kPlotRight - kMapLeft);
     }
-    [[nodiscard]] Tenths y_of(std::uint64_t above_low) const {
-        return kPlotBottom - scaled(above_low, range(), kPlotBottom - top_);
+    // Where a value lies above the least one: in values, or in quarters of powers of two.
+    [[nodiscard]] std::uint64_t place_of(std::uint64_t value) const {
+        return map_.is_log ? quarter_of(value) - quarter_of(low()) : value - low();
+    }
+    [[nodiscard]] Tenths y_of(std::uint64_t place) const {
+        return kPlotBottom - scaled(place, range(), kPlotBottom - top_);
     }
 
     void title() {
@@ -99,15 +104,17 @@ private:
             const HeatMap::Part& step = map_.steps[cell.step];
             const Tenths left = x_of(time.low);
             const bool is_rest = map_.has_rest && cell.step + 1 == map_.steps.size();
-            const Tenths bottom = is_rest ? kMapTop + kMapRestHeight : y_of(step.low - low());
-            const Tenths top = is_rest ? kMapTop : y_of(step.high - low() + (step.high - low() == ~0ULL ? 0 : 1));
+            const Tenths bottom = is_rest ? kMapTop + kMapRestHeight : y_of(place_of(step.low));
+            const Tenths top = is_rest ? kMapTop : y_of(place_of(step.high) + (place_of(step.high) == ~0ULL ? 0 : 1));
             figure_.boxes.push_back({left, top, std::max<Tenths>(x_of(time.high) - left, 5),
                                      std::max<Tenths>(bottom - top, 5), kShades[shade_of(cell.count, map_.count_max)]});
         }
     }
 
     void value_axis() {
-        if (has_steps()) {
+        if (map_.is_log) {
+            write_powers();
+        } else if (has_steps()) {
             const std::uint64_t step = step_for(range());
             const std::uint64_t first = low() / step * step + (low() % step == 0 ? 0 : step);
             for (std::uint64_t value = first; value >= first && value - low() <= range(); value += step) {
@@ -123,6 +130,26 @@ private:
                                  Anchor::kMiddle, false, true});
         figure_.strokes.push_back({kMapLeft, kMapTop, kMapLeft, kPlotBottom, kInk, false});
         figure_.strokes.push_back({kMapLeft, kPlotBottom, kPlotRight, kPlotBottom, kInk, false});
+    }
+
+    // Powers of ten.
+    void write_powers() {
+        for (std::uint64_t value = 1; value <= map_.steps.back().high; value *= 10) {
+            const std::uint64_t quarter = quarter_of(value);
+            const std::uint64_t begin = quarter_begin(quarter);
+            if (value >= low()) {
+                const Tenths bottom = y_of(place_of(begin));
+                const Tenths within =
+                    scaled(value - begin, quarter_begin(quarter + 1) - begin, bottom - y_of(place_of(begin) + 1));
+                figure_.write(kMapLeft - 70, bottom - within + 42,
+                              map_.unit.name == "ns" && map_.unit.decimals == 0 ? duration_text(value, 2 * value)
+                                                                                : in_unit(value, map_.unit.decimals),
+                              115, kInk, Anchor::kEnd);
+            }
+            if (value > ~0ULL / 10) {
+                break;
+            }
+        }
     }
 
     void time_axis() {
@@ -191,7 +218,12 @@ HeatMap heat_map_of(const Answer& answer) {
     }
     if (map.steps.size() > 1) {
         const auto size_of = [](const HeatMap::Part& part) { return part.high - part.low; };
-        map.has_rest = size_of(map.steps.back()) != size_of(map.steps.front());
+        const bool is_uneven = size_of(map.steps.back()) != size_of(map.steps.front());
+        map.is_log = is_uneven && std::all_of(map.steps.begin(), map.steps.end(), [](const HeatMap::Part& part) {
+                         const std::uint64_t quarter = quarter_of(part.low);
+                         return part.low == quarter_begin(quarter) && part.high == quarter_begin(quarter + 1) - 1;
+                     });
+        map.has_rest = is_uneven && !map.is_log;
     }
     for (const std::vector<AnswerValue>& row : answer.rows) {
         const HeatMap::Part time{whole(row[1]), whole(row[2])};

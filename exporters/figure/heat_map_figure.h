@@ -30,6 +30,7 @@ struct HeatMap {
     std::vector<Part> times;  // [low, high), only those with values, ascending
     std::vector<Part> steps;  // [low, high], only those with values, ascending
     bool has_rest = false;    // the last step counts values beyond the others
+    bool is_log = false;      // steps are quarters of powers of two (query-engine/statistic/latency/heat_map.h)
     std::vector<Cell> cells;  // as the rows
     std::uint64_t count = 0;
     std::uint64_t count_max = 0;  // of a cell

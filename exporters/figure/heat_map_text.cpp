@@ -11,6 +11,7 @@
 #include "exporters/figure/figure_text.h"
 #include "exporters/figure/heat_map_figure.h"
 #include "exporters/report/amount_text.h"
+#include "query-engine/statistic/latency/heat_map.h"
 
 namespace perfleet {
 namespace {
@@ -53,15 +54,18 @@ std::string map_text(const HeatMap& map, const Screen& screen, const MapText& wo
     const std::size_t last = map.steps.size() - (map.has_rest ? 2 : 1);
     const std::uint64_t low = map.steps.front().low;
     const std::uint64_t step = map.steps.front().high - low + 1;
-    const std::uint64_t step_count = step == 0 ? 1 : (map.steps[last].high - low) / step + 1;
-    const std::uint64_t in_line = (step_count + words.lines_max - 1) / words.lines_max;
+    const auto number_of = [&](std::uint64_t value) {
+        return map.is_log ? quarter_of(value) - quarter_of(low) : step == 0 ? 0 : (value - low) / step;
+    };
+    const std::uint64_t in_line = (number_of(map.steps[last].high) + words.lines_max) / words.lines_max;
     const auto line_of = [&](const HeatMap::Part& part) {
-        return step == 0 ? 0 : static_cast<std::size_t>((part.low - low) / step / in_line);
+        return static_cast<std::size_t>(number_of(part.low) / in_line);
     };
     const std::size_t line_count = line_of(map.steps[last]) + 1;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < line_count; ++i) {
-        names.push_back(words.name_of(low + i * in_line * step));
+        const std::uint64_t number = i * in_line;
+        names.push_back(words.name_of(map.is_log ? quarter_begin(quarter_of(low) + number) : low + number * step));
     }
     if (map.has_rest) {
         names.push_back("beyond");

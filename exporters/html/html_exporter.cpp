@@ -20,6 +20,7 @@
 #include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/statistic/stack/stack_counts.h"
+#include "schemas/session/command_text.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/kinds.h"
 
@@ -65,7 +66,8 @@ PageSide side_of(const Scan& scan, const std::string& event) {
         }
         if (side.sessions.size() < kSessionsShownMax) {
             side.sessions.push_back({session_hex(session.record.session), session.note.given_name,
-                                     session.record.target_name, session.record.architecture});
+                                     session.record.target_name, session.record.architecture,
+                                     command_text(session.record.host)});
         }
         ++side.session_count;
     }

@@ -198,6 +198,7 @@ TEST_F(HtmlExporter, NamesCantLeaveTheirElement) {
     const std::string name = "</script><!--<script>&amp;\x1b[31m" + turned + "\xff";
     for (ScenarioSession& session : scenario_.sessions) {
         session.record.target_name = name;
+        session.record.host.command_line = {"perfleet", "record", "--", name};
         for (ScenarioEpoch& epoch : session.epochs) {
             for (ScenarioTask& task : epoch.tasks) {
                 task.name = "</script>";
@@ -222,6 +223,7 @@ TEST_F(HtmlExporter, NamesCantLeaveTheirElement) {
     const Json data = data_of(page);
     EXPECT_EQ(data["title"], "</script><!--<script>&amp;\\x1b[31m\\u202e\\xff");
     EXPECT_EQ(data["sessions"][0]["target"], data["title"]);
+    EXPECT_EQ(data["sessions"][0]["command"], data["title"]);
 }
 
 TEST_F(HtmlExporter, NothingIsLoadedAndOnlyItsOwnScriptRuns) {

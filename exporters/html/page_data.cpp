@@ -40,7 +40,8 @@ Json json_of(const std::vector<PageSession>& sessions) {
         array.push_back(Json{{"id", session.id},
                              {"name", printable(session.name)},
                              {"target", printable(session.target)},
-                             {"architecture", printable(session.architecture)}});
+                             {"architecture", printable(session.architecture)},
+                             {"command", printable(session.command)}});
     }
     return array;
 }

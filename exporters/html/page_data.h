@@ -1,7 +1,7 @@
 // The data of a page as JSON, compressed in its `<script id="data">` (exporters/sink/packed_json.h).
 //
 //   {"format":1, "title":…, "event":…, "unit":…, "weight_of_one":x, "sampled":bool,
-//    "sessions":[{"id":…,"name":…,"target":…,"architecture":…}], "session_count":n,
+//    "sessions":[{"id":…,"name":…,"target":…,"architecture":…,"command":…}], "session_count":n,
 //    "strings":[…],                                          each once
 //    "functions":{"name":[…],"image":[…]},                   numbers of strings; image -1: a command
 //    "frames":{"depth":[…],"function":[…]},                  in pre-order; depth 0: commands
@@ -36,6 +36,7 @@ struct PageSession {
     std::string name;
     std::string target;
     std::string architecture;
+    std::string command;  // what was recorded
 };
 
 struct PageSide {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "exporters/figure/figure_page.h"
 #include "exporters/report/report_parts.h"
 #include "exporters/schedule/schedule.h"
 #include "exporters/schedule/schedule_figure.h"
@@ -13,6 +14,7 @@
 #include "exporters/timeline/timeline.h"
 #include "query-engine/scan/query_memory.h"
 #include "query-engine/service/export_format.h"
+#include "schemas/session/command_text.h"
 
 namespace perfleet {
 namespace {
@@ -36,6 +38,16 @@ const OptionTable<ScheduleOptions>& schedule_options() {
     return kTable;
 }
 
+// ", session 1a2b3c4d, 2026-11-30 12:41:33 UTC: make all"; of several nothing.
+std::string origin_of(const Scan& scan) {
+    if (scan.sessions().size() != 1) {
+        return "";
+    }
+    const SessionRecord& record = scan.sessions().front().record;
+    return ", session " + session_hex(record.session).substr(0, 8) +
+           origin_text({command_text(record.host), format_time(scan.sessions().front().began())});
+}
+
 Result<QueryEnd> write_schedule(const ExportInput& input, Symbolizer&, const ScheduleOptions& options,
                                 ExportSink& sink) {
     const Scan& scan = input.scan;
@@ -54,7 +66,7 @@ Result<QueryEnd> write_schedule(const ExportInput& input, Symbolizer&, const Sch
     outcome.summary = counted_noun(run_count, "run") + " of " + counted_noun(schedule.threads.size(), "thread") +
                       " on " + counted_noun(schedule.lanes.size(), "CPU");
     outcome.warnings.insert(outcome.warnings.end(), schedule.warnings.begin(), schedule.warnings.end());
-    const FigurePage page = schedule_page(schedule, outcome.ledger, outcome.warnings);
+    const FigurePage page = schedule_page(schedule, outcome.ledger, outcome.warnings, origin_of(scan));
     const auto bytes = PERFLEET_TRY(options.format == "svg"    ? Result<std::string>{svg_of(schedule_figure(schedule))}
                                     : options.format == "png"  ? png_of(schedule_figure(schedule))
                                     : options.format == "json" ? Result<std::string>{figure_json(page)}

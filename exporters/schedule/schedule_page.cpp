@@ -42,7 +42,8 @@ Json lane_json(const ScheduleLane& lane) {
 
 }  // namespace
 
-FigurePage schedule_page(const Schedule& schedule, const Ledger& ledger, const std::vector<std::string>& warnings) {
+FigurePage schedule_page(const Schedule& schedule, const Ledger& ledger, const std::vector<std::string>& warnings,
+                         const std::string& origin) {
     FigurePage page;
     page.kind = "schedule";
     page.title = "Scheduling";
@@ -50,7 +51,7 @@ FigurePage schedule_page(const Schedule& schedule, const Ledger& ledger, const s
                                                   : std::to_string(schedule.targets.size()) + " targets") +
                     ", " + counted_noun(schedule.lanes.size(), "CPU") + ", " +
                     counted_noun(schedule.threads.size(), "thread") + ", " +
-                    (schedule.is_sampled ? "from samples" : "from switches");
+                    (schedule.is_sampled ? "from samples" : "from switches") + origin;
     page.ledgers.emplace_back("rows", ledger);
     page.warnings = warnings;
     const auto& threads = schedule.threads;

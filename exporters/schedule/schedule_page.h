@@ -16,7 +16,8 @@
 
 namespace perfleet {
 
+// `origin`: which session it is, for the title.
 [[nodiscard]] FigurePage schedule_page(const Schedule& schedule, const Ledger& ledger,
-                                       const std::vector<std::string>& warnings);
+                                       const std::vector<std::string>& warnings, const std::string& origin = {});
 
 }  // namespace perfleet

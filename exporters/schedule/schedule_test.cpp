@@ -228,7 +228,7 @@ TEST(SchedulePage, CountsOneThingAsOne) {
     rows.switch_at(1'000, 0, 0, 7);
     rows.switch_at(2'000, 0, 7, 0);
     const Schedule schedule = rows.schedule();
-    EXPECT_NE(figure_json(schedule_page(schedule, Ledger{}, {})).find("1 CPU, 1 thread, from switches"),
+    EXPECT_NE(figure_json(schedule_page(schedule, Ledger{}, {}, ", of x")).find("1 CPU, 1 thread, from switches, of x"),
               std::string::npos);
     EXPECT_NE(svg_of(schedule_figure(schedule)).find("1 CPU · 1 thread · from switches"), std::string::npos);
 }

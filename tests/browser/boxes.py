@@ -5,7 +5,7 @@ CONTRAST_MIN = 4.5  # of text and what is behind it (WCAG 2, AA)
 
 # Everything that is drawn again, with the rectangle that was filled before each text.
 RECORD = """
-const kept = window.textsDrawn = [];
+window.textsDrawn = [];
 if (!window.isRecorded) {
     window.isRecorded = true;
     const { fillText, fillRect } = CanvasRenderingContext2D.prototype;
@@ -28,8 +28,12 @@ if (!window.isRecorded) {
         fillText.call(this, text, x, y);
     };
 }
-(window.page ?? window.figure).draw();
-return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))));
+const twoFrames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+return twoFrames().then(() => {
+    window.textsDrawn = [];
+    (window.page ?? window.figure).draw();
+    return twoFrames();
+});
 """
 
 CONTROLS = """
@@ -76,6 +80,23 @@ def faults_of_frames(browser):
             yield f"'{one['text']}' goes from {one['left']} to {one['right']}, its frame from {one['behind']['left']} to {one['behind']['right']}"
         if contrast(ink, behind) < CONTRAST_MIN:
             yield f"'{one['text']}' is {ink} on {behind}: {contrast(ink, behind):.1f}"
+
+
+def faults_of_charts(browser):
+    """Of a figure: texts stand within the canvas, apart from each other, and can be read."""
+    paper = "#16191d" if browser.run("return document.documentElement.dataset.theme") == "dark" else "#ffffff"
+    texts = drawn(browser)
+    for i, one in enumerate(texts):
+        if one["left"] < -0.5 or one["right"] > one["width"] + 0.5 or one["top"] < -0.5 or one["bottom"] > one["height"] + 0.5:
+            yield f"'{one['text']}' leaves the canvas of {one['width']} × {one['height']}: {one['left']:.0f} to {one['right']:.0f}, {one['top']:.0f} to {one['bottom']:.0f}"
+        box = one["behind"]
+        is_inside = box and is_within(one, box) and box["top"] <= one["top"] and one["bottom"] <= box["bottom"]
+        behind = over(box["colour"], box["alpha"], paper) if is_inside else paper
+        if contrast(one["colour"], behind) < CONTRAST_MIN:
+            yield f"'{one['text']}' is {one['colour']} on {behind}: {contrast(one['colour'], behind):.1f}"
+        for other in texts[:i]:
+            if min(one["right"], other["right"]) - max(one["left"], other["left"]) > 1 and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) > 1:
+                yield f"'{one['text']}' overlaps '{other['text']}'"
 
 
 def faults_of_controls(browser):

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from boxes import SIZES, faults_of_controls, faults_of_frames
+from boxes import SIZES, faults_of_charts, faults_of_controls, faults_of_frames
 from webdriver import Browser, BrowserMissing
 
 WAIT_S = 60
@@ -66,8 +66,12 @@ class Pages:
         values = os.path.join(folder, "values")
         with open(values, "w") as file:
             file.write("<b>&latency (us)\n" + "".join(f"{100 + 7 * i % 31 + (900 if i % 97 == 0 else 0)}.5\n" for i in range(1000)))
-        subprocess.run([self.perfleet, "import", "--data", self.figure_data, "--format", "columns", values], check=True,
-                       stderr=subprocess.PIPE)
+        decades = os.path.join(folder, "decades")
+        with open(decades, "w") as file:
+            file.write("request (ns)\n" + "".join(f"{400 + int(10 ** (2 + i * 7919 % 5000 / 1000))}\n" for i in range(5000)))
+        for name in (decades, values):
+            subprocess.run([self.perfleet, "import", "--data", self.figure_data, "--format", "columns", name], check=True,
+                           stderr=subprocess.PIPE)
         subprocess.run([self.perfleet, "record", "-q", "--data", self.figure_data, "-a", "-e", "sched:sched_switch", "--",
                         self.program, "1"], check=True, stderr=subprocess.PIPE)
         for share in ("1", "4"):
@@ -407,6 +411,45 @@ def draws_heat_maps(browser, pages):
     check(" in this time, " in live(browser), f"the second cell is {live(browser)}")
 
 
+# Values from 500 ns to 10 ms.
+def draws_decades_by_their_logarithm(browser, pages):
+    path, answer = pages.figure("heat_decades.html", "latency", "--session", "last~1", "--heat-map", "--format", "json")
+    rows = json.loads(answer)["rows"]
+    browser.open(path)
+    check(browser.run("return window.figure.data.heat_map.is_log && !window.figure.data.heat_map.has_rest"), "steps of the heat map don't grow")
+    check(browser.run("return window.figure.chart.counts.reduce((a, b) => a + b)") == sum(row[5] for row in rows) == 5000, "cells hold each value once")
+    faults = list(faults_of_charts(browser))
+    texts = browser.run("return window.textsDrawn.map((one) => one.text)")
+    check({"1 us", "100 us", "10 ms"} <= set(texts) and not faults, f"the axis has {texts}: {faults[:3]}")
+    check("in a cell" in text_of(browser, ".legend"), "colours of cells aren't explained")
+    check("UTC: perfleet import " in text_of(browser, ".subtitle"), text_of(browser, ".subtitle"))
+    path, _ = pages.figure("histogram_decades.html", "latency", "--session", "last~1", "--histogram", "linear")
+    browser.open(path)
+    check(browser.run("return document.querySelector('.view-logarithmic').getAttribute('aria-checked')") == "true", "decades are drawn by equal steps")
+    counts = [int(row[2].replace(",", "")) for row in table(browser)]
+    check(sum(counts) == 5000 and len(counts) == 16, f"powers of two hold {counts}")
+    browser.run("document.querySelector('.view-counts').click()")
+    check(len(table(browser)) == 21, "counts are those of equal steps")
+
+
+def figures_stand_in_their_boxes(browser, pages, picture):
+    figures = {"histogram": ["latency", "--session", "last", "--histogram", "linear"], "decades": ["latency", "--session", "last~1", "--histogram", "cumulative"],
+               "heat": ["latency", "--session", "last", "--heat-map"], "heat_decades": ["latency", "--session", "last~1", "--heat-map"],
+               "timeline": ["timeline", "--session", "last"]}
+    for name, command in figures.items():
+        path, _ = pages.figure(f"boxes_{name}.html", *command)
+        for width, height in SIZES:
+            for dark in (False, True):
+                browser.show_as(width, height, dark)
+                browser.open(path)
+                layouts = browser.run("return window.figure.chart.layouts.length")
+                for layout in range(max(layouts, 1)):
+                    browser.run("document.querySelectorAll('.layouts button')[arguments[0]]?.click()", layout)
+                    faults = [*faults_of_charts(browser), *faults_of_controls(browser)]
+                    check(not faults, f"{name}, {width}, {'dark' if dark else 'light'}, layout {layout}: {faults[:3]}")
+                    picture(browser, f"boxes_{name}_{layout}_{width}_{'dark' if dark else 'light'}")
+
+
 def draws_schedules(browser, pages):
     path, _ = pages.figure("timeline.html", "timeline", "--session", "last")
     browser.open(path)
@@ -430,6 +473,22 @@ def draws_schedules(browser, pages):
     check(live(browser) == chosen, f"a drag selects {live(browser)}")
     browser.keys("0")
     check(browser.run("return window.figure.chart.isWhole()"), "0 shows all")
+    lanes, least = browser.run("const { chart } = window.figure; return [chart.lanes().length * (chart.laneHeight + 5), chart.height - 45]")
+    check(lanes >= least, f"lanes are {lanes} pixels high, of {least}")
+    check(NAME in text_of(browser, ".legend"), "the legend doesn't name the workload")
+    browser.pointer((x + 0.6 * width, y + 60))
+    for _ in range(6):
+        browser.keys("+")
+    tip, there = browser.run("""const { chart } = window.figure; const box = chart.canvas.getBoundingClientRect();
+        const item = chart.itemAt(arguments[0] - box.x, arguments[1] - box.y);
+        return [document.querySelector('.tip b')?.textContent ?? '', item < 0 ? '' : chart.describe(item)[0]]""", int(x + 0.6 * width), int(y + 60))
+    check(tip == there, f"the tip says {tip}, the pointer is at {there}")
+    whole = browser.run("return window.figure.chart.to - window.figure.chart.from")
+    browser.touch([(x + 250, y + 60), (x + 230, y + 60), (x + 200, y + 60)], [(x + 300, y + 60), (x + 320, y + 60), (x + 350, y + 60)])
+    part = browser.run("return window.figure.chart.to - window.figure.chart.from")
+    check(part < whole / 2, f"a pinch shows {part} of {whole}")
+    browser.run("document.querySelector('.main-graph canvas').focus()")
+    browser.keys("0")
     browser.run("document.querySelector('.view-threads').click()")
     check(len(browser.run("return window.figure.chart.lanes()")) == browser.run("return window.figure.chart.threads.name.length"),
           "a lane a thread")
@@ -495,11 +554,12 @@ def main():
         with Browser() as browser:
             pages = Pages(options.bin, folder)
             for step in (shows_what_top_counts, searches, finds_the_smallest_and_goes_to_the_largest, walks_by_keyboard, selects_time, compares, details_are_those_of_the_list, inverts, links_lead_to_a_view, views_stand_beside_each_other,
-                         draws_histograms, draws_heat_maps, draws_schedules, of_nothing_is_empty, everything_has_a_name):
+                         draws_histograms, draws_heat_maps, draws_decades_by_their_logarithm, draws_schedules, of_nothing_is_empty, everything_has_a_name):
                 attempt(step.__name__, lambda step=step: (step(browser, pages), picture(browser, step.__name__)))
                 warnings = browser.console()
                 attempt(step.__name__ + ", console", lambda lines=warnings: check(not lines, lines))
             attempt("stands_in_its_boxes", lambda: stands_in_its_boxes(browser, pages, picture))
+            attempt("figures_stand_in_their_boxes", lambda: figures_stand_in_their_boxes(browser, pages, picture))
             attempt("is_used_by_fingers", lambda: is_used_by_fingers(browser, pages))
             browser.show_as(1280, 800)
             for kind in ("mouse", "touch"):

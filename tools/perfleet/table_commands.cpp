@@ -10,6 +10,7 @@
 
 #include "daemon/option/program_options.h"
 #include "exporters/figure/figure_page.h"
+#include "exporters/figure/figure_text.h"
 #include "exporters/figure/heat_map_figure.h"
 #include "exporters/figure/histogram_figure.h"
 #include "query-engine/statistic/command.h"
@@ -65,7 +66,19 @@ std::uint64_t value_count(const Answer& answer, bool is_heat_map) {
     return is_heat_map ? map.count : answer.rows.empty() ? 0 : std::get<std::uint64_t>(answer.rows.back()[3]);
 }
 
-// Writes the answer as a figure; a second query gives its title and marks.
+// The session of a summary; unknown where the source has no list of sessions.
+FigureOrigin origin_of(const Answer& summary, const TableOptions& options) {
+    if (!options.query.input.empty()) {  // it would be read once more
+        return {};
+    }
+    QueryOptions query = options.query;
+    query.values = {{"session", OptionValue{figure_text(summary, "session")}}};
+    const auto sessions = ask_table(query, **find_query_command("sessions"));
+    return sessions.ok() ? FigureOrigin{figure_text(*sessions, "command"), figure_text(*sessions, "start")}
+                         : FigureOrigin{};
+}
+
+// Writes the answer as a figure; further queries give its title and marks, and buckets for values that span decades.
 Result<Done> write_figure(const Answer& answer, const TableOptions& options) {
     TableOptions plain = options;
     for (const char* name : {"histogram", "heat-map", "bucket", "bar-width"}) {
@@ -80,7 +93,14 @@ Result<Done> write_figure(const Answer& answer, const TableOptions& options) {
     const std::string format = *figure_format_of(options.output);
     std::string bytes;
     if (format == "html") {
-        bytes = is_heat_map ? heat_map_page(answer, summary) : histogram_page(answer, summary, shape);
+        const FigureOrigin origin = origin_of(summary, options);
+        std::optional<Answer> log2;
+        if (!is_heat_map && shape != HistogramShape::kLog2 && spans_decades(answer)) {
+            plain.query.values["histogram"] = std::string{"log2"};
+            log2 = PERFLEET_TRY(ask_table(plain.query, **find_query_command("latency")));
+        }
+        bytes = is_heat_map ? heat_map_page(answer, summary, origin)
+                            : histogram_page(answer, summary, shape, log2 ? &*log2 : nullptr, origin);
     } else {
         const Figure figure = is_heat_map ? heat_map_figure(answer, summary) : histogram_figure(answer, summary, shape);
         bytes = format == "svg" ? svg_of(figure) : PERFLEET_TRY(png_of(figure));

@@ -11,6 +11,17 @@ function ticksOf(low, high, most = 8) {
   }
   return ticks;
 }
+function logTicksOf(low, high, most = 8) {
+  const [first, last] = [Math.floor(Math.log10(Math.max(low, 1e-9))), Math.floor(Math.log10(Math.max(high, 1e-9)))];
+  for (const [factors, every] of [[[1, 2, 5], 1], [[1], 1], [[1], 2], [[1], 3], [[1], 6]]) {
+    const powers = Array.from({ length: last - first + 1 }, (_, i) => first + i).filter((power) => power % every === 0);
+    const ticks = powers.flatMap((power) => factors.map((factor) => factor * 10 ** power)).filter((tick) => tick >= low && tick <= high);
+    if (ticks.length <= most) {
+      return ticks;
+    }
+  }
+  return [];
+}
 function shadeOfCount(count, most) {
   return most <= 1 ? 1 : Math.log(count) / Math.log(most);
 }
@@ -34,6 +45,19 @@ function inUnit(parts, decimals) {
   const padded = whole.padStart(decimals + 1, "0");
   const rest = padded.slice(-decimals).replace(/0+$/, "");
   return padded.slice(0, -decimals) + (rest === "" ? "" : "." + rest);
+}
+var kWorthNs = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
+function quantityText(value, unit, range = value, digits = 6) {
+  const worth = kWorthNs[unit];
+  if (worth !== void 0) {
+    return durationText(value * worth, range * worth, digits);
+  }
+  const isBytes = unit === "bytes";
+  const base = isBytes ? 1024 : 1e3;
+  const power = Math.min(4, Math.max(0, Math.floor(Math.log(Math.max(Math.abs(range), 1)) / Math.log(base) + 1e-9)));
+  const prefix = ["", "k", "M", "G", "T"][power];
+  const name = isBytes ? power === 0 ? unit : prefix.toUpperCase() + "iB" : [prefix, unit].filter((one) => one !== "").join(" ");
+  return (Number((value / base ** power).toPrecision(digits)) + " " + name).trimEnd();
 }
 
 // src/layout.ts
@@ -486,9 +510,11 @@ export {
   invertedOf,
   largestFrame,
   layOut,
+  logTicksOf,
   makeTree,
   numberOf,
   outermostFrames,
+  quantityText,
   shadeOfCount,
   shareInterval,
   sourcesOf,

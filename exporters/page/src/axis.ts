@@ -16,6 +16,19 @@ export function ticksOf(low: number, high: number, most = 8): number[] {
     return ticks;
 }
 
+// 1, 2, 5 times powers of ten within [low, high]; or powers alone, or every second one, where those are too many.
+export function logTicksOf(low: number, high: number, most = 8): number[] {
+    const [first, last] = [Math.floor(Math.log10(Math.max(low, 1e-9))), Math.floor(Math.log10(Math.max(high, 1e-9)))];
+    for (const [factors, every] of [[[1, 2, 5], 1], [[1], 1], [[1], 2], [[1], 3], [[1], 6]] as const) {
+        const powers = Array.from({ length: last - first + 1 }, (_, i) => first + i).filter((power) => power % every === 0);
+        const ticks = powers.flatMap((power) => factors.map((factor) => factor * 10 ** power)).filter((tick) => tick >= low && tick <= high);
+        if (ticks.length <= most) {
+            return ticks;
+        }
+    }
+    return [];
+}
+
 // 0 for the fewest, 1 for the most, by the logarithm.
 export function shadeOfCount(count: number, most: number): number {
     return most <= 1 ? 1 : Math.log(count) / Math.log(most);

@@ -35,6 +35,7 @@ export class Graph implements GestureHost {
     private isFlame = true;
     private hovered = -1;
     private isWanted = false;
+    private pointAgain = () => {};
     private width = 0;
     private height = 0;
     private from = 0;
@@ -125,6 +126,7 @@ export class Graph implements GestureHost {
             this.container.scrollTop = this.isFlame ? this.contentHeight() : 0;
         }
         this.draw();
+        this.pointAgain();
         this.host.onZoom();
     }
 
@@ -136,6 +138,7 @@ export class Graph implements GestureHost {
         this.from = Math.min(Math.max(0, sample - share * width), whole - width);
         this.to = this.from + width;
         this.draw();
+        this.pointAgain();
     }
 
     private moveBy(samples: number): void {
@@ -143,6 +146,7 @@ export class Graph implements GestureHost {
         this.from = Math.min(Math.max(0, this.from + samples), Math.max(0, this.total[0] - width));
         this.to = this.from + width;
         this.draw();
+        this.pointAgain();
     }
 
     select(frame: number): void {
@@ -251,7 +255,7 @@ export class Graph implements GestureHost {
 
     private listen(): void {
         const { canvas } = this;
-        listenToGestures(canvas, this);
+        this.pointAgain = listenToGestures(canvas, this);
         canvas.addEventListener('wheel', (event) => {
             if (event.ctrlKey || event.metaKey) {
                 event.preventDefault();

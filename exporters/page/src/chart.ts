@@ -5,6 +5,7 @@ import { fitted, useFont } from './text.js';
 import { ink } from './theme.js';
 import type { Column } from './table.js';
 
+const kLabelGap = 8;
 const kInks = ['text', 'soft', 'line', 'field', 'paper', 'accent'] as const;
 
 export interface ChartHost {
@@ -13,12 +14,11 @@ export interface ChartHost {
     onZoom(): void;
 }
 
-// What stands beside a chart: a row an item, if not said otherwise.
+// What stands beside a chart.
 export interface ChartTable {
     title: string;
     isDown: boolean;
     columns: Column[];
-    rows: number[];
 }
 
 export abstract class Chart implements GestureHost {
@@ -29,22 +29,24 @@ export abstract class Chart implements GestureHost {
     protected hovered = -1;
     protected width = 0;
     protected height = 0;
+    protected readonly pointAgain: () => void;
     protected ink!: Record<typeof kInks[number], string>;
 
     // Items are numbers from 0; -1: none.
     constructor(protected readonly container: HTMLElement, protected readonly host: ChartHost, signal: AbortSignal) {
         this.canvas = container.querySelector('canvas')!;
         onResize(container, () => this.drawNow(), signal);
-        listenToGestures(this.canvas, this);
+        this.pointAgain = listenToGestures(this.canvas, this);
         this.canvas.addEventListener('keydown', (event) => this.key(event));
     }
 
     protected abstract draw(context: CanvasRenderingContext2D): void;
     protected abstract itemAt(x: number, y: number): number;
     protected abstract neighbour(item: number, key: string): number;
-    abstract readonly count: number;  // of items
+    abstract get count(): number;  // of items
     abstract describe(item: number): string[];
     abstract table(): ChartTable;
+    abstract legend(): [colour: string, text: string][];
 
     protected heightOf(): number {
         return this.container.clientHeight;
@@ -72,6 +74,19 @@ export abstract class Chart implements GestureHost {
         context.textAlign = align;
         context.fillStyle = colour;
         context.fillText(fitted(context, text, pixels), x, y);
+    }
+
+    // Texts in the middle of places, whole, within [low, high] and apart from each other.
+    protected labels(context: CanvasRenderingContext2D, labels: [x: number, text: string][], y: number, low: number, high: number): void {
+        let free = low;
+        for (const [x, text] of labels) {
+            const half = context.measureText(text).width / 2;
+            const middle = Math.min(Math.max(x, low + half), high - half);
+            if (middle - half >= free) {
+                this.text(context, text, middle, y, 'center');
+                free = middle + half + kLabelGap;
+            }
+        }
     }
 
     protected outline(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number): void {
@@ -117,6 +132,11 @@ export abstract class Chart implements GestureHost {
             return;
         }
         event.preventDefault();
+    }
+
+    // Of the table; an item each, if a subclass doesn't say otherwise.
+    rows(): number[] {
+        return [...Array(this.count).keys()];
     }
 
     protected firstItem(): number {

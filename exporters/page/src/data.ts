@@ -18,6 +18,7 @@ export interface Session {
     name: string;
     target: string;
     architecture: string;
+    command: string;
 }
 
 export interface FlameData extends Head {
@@ -49,9 +50,15 @@ interface FigureHead extends Head {
     figures: [name: string, text: string][];
 }
 
+export interface Buckets {
+    from: string[];
+    to: string[];
+    count: string[];
+}
+
 export interface HistogramData extends FigureHead {
     kind: 'histogram';
-    histogram: { shape: 'linear' | 'log2' | 'cumulative'; from: string[]; to: string[]; count: string[]; marks: [name: string, value: number][] };
+    histogram: Buckets & { shape: 'linear' | 'log2' | 'cumulative'; marks: [name: string, value: number][]; log2: Buckets | null };
 }
 
 export interface Parts {
@@ -61,7 +68,7 @@ export interface Parts {
 
 export interface HeatMapData extends FigureHead {
     kind: 'heat map';
-    heat_map: { begin: string; times: Parts; steps: Parts; has_rest: boolean; cells: { time: number[]; step: number[]; count: string[] } };
+    heat_map: { begin: string; times: Parts; steps: Parts; has_rest: boolean; is_log: boolean; cells: { time: number[]; step: number[]; count: string[] } };
 }
 
 export interface Lane {

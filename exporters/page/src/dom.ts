@@ -19,6 +19,17 @@ export function makeTerms(terms: readonly (readonly [name: string, text: string,
     return terms.flatMap(([name, text, style]) => [make('dt', '', name), make('dd', style, text)]);
 }
 
+// A legend.
+export function showSwatches(legend: HTMLElement, entries: [colour: string, text: string][]): void {
+    legend.replaceChildren(...entries.map(([colour, text]) => {
+        const entry = make('span', 'entry');
+        const swatch = make('span', 'swatch');
+        swatch.style.background = colour;
+        entry.append(swatch, text);
+        return entry;
+    }));
+}
+
 export function onResize(element: Element, act: () => void, signal: AbortSignal): void {
     const observer = new ResizeObserver(act);
     observer.observe(element);

@@ -1,7 +1,7 @@
 // Figures: a chart, what of it is selected, the table beside it.
 import type { Chart, ChartHost } from './chart.js';
 import type { FigureData, HeatMapData, HistogramData, ScheduleData } from './data.js';
-import { make, makeChoice, makeTerms } from './dom.js';
+import { make, makeChoice, makeTerms, showSwatches } from './dom.js';
 import template from './figure_view.html';
 import { formatCount, formatNumber } from './format.js';
 import { HeatMapChart } from './heat_map_chart.js';
@@ -18,7 +18,6 @@ abstract class FigureView<Data extends FigureData, Kind extends Chart> extends V
     override readonly keys: readonly (readonly [string, string])[] = [['Arrow keys', 'to neighbours'], ['Escape', 'select nothing']];
     readonly chart: Kind;
     private readonly table: Table;
-    private readonly rows: number[];
     private readonly showLayout: (index: number) => void;
     private atFirst: State = {};
 
@@ -31,8 +30,7 @@ abstract class FigureView<Data extends FigureData, Kind extends Chart> extends V
         this.part('figures-section').hidden = data.figures.length === 0;
         this.chart = new maker(this.part('main-graph'), this, data, this.ended.signal);
         this.chart.canvas.setAttribute('aria-label', data.kind + ': arrow keys walk, Escape selects nothing');
-        const { title, columns, isDown, rows } = this.chart.table();
-        this.rows = rows;
+        const { title, columns, isDown } = this.chart.table();
         this.table = new Table(this.part('list'), title, columns, isDown, (row) => this.pick(row));
         this.fillTable();
         this.showLayout = this.addLayouts();
@@ -62,6 +60,7 @@ abstract class FigureView<Data extends FigureData, Kind extends Chart> extends V
 
     override draw(): void {
         this.chart.drawNow();
+        showSwatches(this.part('legend'), this.chart.legend());
     }
 
     private addLayouts(): (index: number) => void {
@@ -79,14 +78,19 @@ abstract class FigureView<Data extends FigureData, Kind extends Chart> extends V
     }
 
     private setLayout(index: number): void {
+        const hadRows = this.chart.count;
         this.chart.layout = Math.max(index, 0);
         this.showLayout(this.chart.layout);
+        if (this.chart.count !== hadRows) {
+            this.chart.select(-1);
+            this.fillTable();
+        }
         this.draw();
         this.note();
     }
 
     protected fillTable(isShown: (row: number) => boolean = () => true): void {
-        const rows = this.rows.filter(isShown);
+        const rows = this.chart.rows().filter(isShown);
         this.table.show(rows, formatCount(rows.length));
     }
 

@@ -3,7 +3,7 @@
 import { Graph, type GraphHost } from './canvas.js';
 import { type Coloring, Colours } from './colours.js';
 import type { FlameData } from './data.js';
-import { make, makeButton, makeChoice, makeTerms } from './dom.js';
+import { make, makeButton, makeChoice, makeTerms, showSwatches } from './dom.js';
 import template from './flame_view.html';
 import { formatAmount, formatCount, formatNumber, formatPercent } from './format.js';
 import { changed, numberOf } from './link.js';
@@ -20,6 +20,7 @@ const kFunctionsOffered = 500;
 const kLegendMax = 8;
 const kLayouts = ['flame', 'icicle', 'inverted', 'sandwich'] as const;
 const kChoices = ['colour', 'order', 'width'] as const;
+const kCommandMax = 60;
 const kIdDigits = 8;  // of a session, as in tables
 
 type Layout = typeof kLayouts[number];
@@ -152,10 +153,15 @@ export class FlameView extends View implements GraphHost {
     // ---- texts
 
     private describe(): void {
-        const { data } = this;
-        const targets = new Set(data.sessions.map((session) => session.target));
-        const named = data.sessions.length === 1 ? 'session ' + (data.sessions[0].name || data.sessions[0].id.slice(0, kIdDigits)) : formatNumber(data.session_count, 'session') + ' of ' + formatNumber(targets.size, 'target');
-        this.part('subtitle').textContent = `${this.amount(this.tree.total[0])}, event ${data.event}, ${named}` + (this.beforeTree ? `; compared with ${this.amount(this.beforeTree.total[0])} ${this.nameOfBefore()}` : '');
+        const { sessions, session_count: count, event } = this.data;
+        const targets = new Set(sessions.map((session) => session.target));
+        const commands = new Set(sessions.map((session) => session.command));
+        const named = sessions.length === 1 ? 'session ' + (sessions[0].name || sessions[0].id.slice(0, kIdDigits)) : formatNumber(count, 'session') + ' of ' + formatNumber(targets.size, 'target');
+        const command = commands.size === 1 ? [...commands][0] : '';
+        const time = count > 0 ? ', ' + new Date(this.profile.slices.startMs).toISOString().slice(0, 19).replace('T', ' ') + ' UTC' : '';
+        this.part('subtitle').textContent = `${this.amount(this.tree.total[0])}, event ${event}, ${named}${time}` + (command === '' ? '' : ': ' + (command.length > kCommandMax ? command.slice(0, kCommandMax) + '\u2026' : command)) +
+            (this.beforeTree ? `; compared with ${this.amount(this.beforeTree.total[0])} ${this.nameOfBefore()}` : '');
+        this.part('subtitle').title = command;
     }
 
     private amount(value: number): string {
@@ -166,21 +172,12 @@ export class FlameView extends View implements GraphHost {
         return this.data.before?.name ?? '';
     }
 
-    private showLegend(): void {
-        const legend = this.part('legend');
-        legend.replaceChildren();
-        const add = (colour: string, text: string) => {
-            const swatch = make('span', 'swatch');
-            swatch.style.background = colour;
-            legend.append(swatch, text);
-        };
+    private legend(): [colour: string, text: string][] {
         const dark = isDark();
         const by = this.choice('colour').value as Coloring | 'change';
         if (by === 'change') {
-            add(Colours.ofChange(1, 0.1, dark), 'more than ' + this.nameOfBefore());
-            add(Colours.ofChange(-1, 0.1, dark), 'less than ' + this.nameOfBefore());
-            add(Colours.ofChange(0, 0, dark), 'no difference shown: noise, or too few samples');
-            return;
+            return [[Colours.ofChange(1, 0.1, dark), 'more than ' + this.nameOfBefore()], [Colours.ofChange(-1, 0.1, dark), 'less than ' + this.nameOfBefore()],
+                [Colours.ofChange(0, 0, dark), 'no difference shown: noise, or too few samples']];
         }
         const keys = new Map<string, { value: number; number: number }>();
         for (let i = 0; i < this.profile.functionCount; i++) {
@@ -190,9 +187,8 @@ export class FlameView extends View implements GraphHost {
                 keys.set(key, { value: known.value + (by === 'command' ? this.sums.total[i] : this.sums.self[i]), number: known.number });
             }
         }
-        for (const [key, { number }] of [...keys].filter(([, { value }]) => value > 0).sort((a, b) => b[1].value - a[1].value).slice(0, kLegendMax)) {
-            add(this.colours.of(by, number, number, dark), key);
-        }
+        const largest = [...keys].filter(([, { value }]) => value > 0).sort((a, b) => b[1].value - a[1].value).slice(0, kLegendMax);
+        return largest.map(([key, { number }]) => [this.colours.of(by, number, number, dark), key]);
     }
 
     // ---- what the graphs ask
@@ -263,7 +259,7 @@ export class FlameView extends View implements GraphHost {
         } else {
             this.graph.show(this.tree, this.shownTotal(), { isFlame: this.layout === 'flame', bySize, keepZoom });
         }
-        this.showLegend();
+        showSwatches(this.part('legend'), this.legend());
         this.showSearchResult();
         this.note();
     }
@@ -605,7 +601,7 @@ export class FlameView extends View implements GraphHost {
         this.graph.draw();
         this.callers.draw();
         this.strip?.draw();
-        this.showLegend();
+        showSwatches(this.part('legend'), this.legend());
     }
 
     private listen(): void {

@@ -34,3 +34,19 @@ export function inUnit(parts: string | number, decimals: number): string {
     const rest = padded.slice(-decimals).replace(/0+$/, '');
     return padded.slice(0, -decimals) + (rest === '' ? '' : '.' + rest);
 }
+
+const kWorthNs: Record<string, number> = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
+
+// "11 ms" of 11,000,000 ns, "3 MiB", "12 M cycles": in the unit that `range` is best told in.
+export function quantityText(value: number, unit: string, range = value, digits = 6): string {
+    const worth = kWorthNs[unit];
+    if (worth !== undefined) {
+        return durationText(value * worth, range * worth, digits);
+    }
+    const isBytes = unit === 'bytes';
+    const base = isBytes ? 1024 : 1000;
+    const power = Math.min(4, Math.max(0, Math.floor(Math.log(Math.max(Math.abs(range), 1)) / Math.log(base) + 1e-9)));
+    const prefix = ['', 'k', 'M', 'G', 'T'][power];
+    const name = isBytes ? (power === 0 ? unit : prefix.toUpperCase() + 'iB') : [prefix, unit].filter((one) => one !== '').join(' ');
+    return (Number((value / base ** power).toPrecision(digits)) + ' ' + name).trimEnd();
+}

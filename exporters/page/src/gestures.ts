@@ -9,10 +9,13 @@ export interface GestureHost {
     onPinch(factor: number, x: number): void;  // factor below 1: fingers move apart, about x
 }
 
-export function listenToGestures(canvas: HTMLCanvasElement, host: GestureHost): void {
+// Returns what points again at the place where the pointer is: something else may be there now.
+export function listenToGestures(canvas: HTMLCanvasElement, host: GestureHost): () => void {
     const pointers = new Map<number, { x: number; y: number }>();
     let start = { x: 0, y: 0 };
     let isTap = false;
+    let pointed: PointerEvent | null = null;
+    let place = { x: -1, y: -1 };
     canvas.addEventListener('pointerdown', (event) => {
         if (event.button !== 0) {
             return;
@@ -25,7 +28,9 @@ export function listenToGestures(canvas: HTMLCanvasElement, host: GestureHost): 
     canvas.addEventListener('pointermove', (event) => {
         const last = pointers.get(event.pointerId);
         if (last === undefined) {
-            host.onPoint(event.offsetX, event.offsetY, event);
+            pointed = event;
+            place = { x: event.offsetX, y: event.offsetY };
+            host.onPoint(place.x, place.y, event);
             return;
         }
         pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
@@ -48,5 +53,9 @@ export function listenToGestures(canvas: HTMLCanvasElement, host: GestureHost): 
         pointers.delete(event.pointerId);
         isTap = false;
     });
-    canvas.addEventListener('pointerleave', (event) => host.onPoint(-1, -1, event));
+    canvas.addEventListener('pointerleave', (event) => {
+        pointed = null;
+        host.onPoint(-1, -1, event);
+    });
+    return () => pointed && host.onPoint(place.x, place.y, pointed);
 }

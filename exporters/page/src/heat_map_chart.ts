@@ -1,15 +1,15 @@
 // Values over time: the stronger a cell's colour, the more values, by the logarithm.
-import { shadeOfCount, ticksOf } from './axis.js';
+import { logTicksOf, shadeOfCount, ticksOf } from './axis.js';
 import { Chart, type ChartHost, type ChartTable } from './chart.js';
 import type { HeatMapData, Parts } from './data.js';
-import { durationText, formatCount, formatNumber, formatPercent, inUnit } from './format.js';
+import { durationText, formatCount, formatNumber, formatPercent, inUnit, quantityText } from './format.js';
 import { isDark } from './theme.js';
 
-const kHeatMapEdge = { left: 84, right: 20, top: 14, bottom: 44 };
+const kHeatMapEdge = { left: 92, right: 20, top: 14, bottom: 44 };
+const kLegendShades = 6;
 const kHeatMapBeyond = 16;
 
 export class HeatMapChart extends Chart {
-    readonly count: number;
     readonly counts: number[];
     private readonly map: HeatMapData['heat_map'];
     private readonly times: { low: number[]; high: number[] };
@@ -30,7 +30,6 @@ export class HeatMapChart extends Chart {
         this.times = numbers(map.times);
         this.steps = numbers(map.steps);
         this.counts = map.cells.count.map(Number);
-        this.count = this.counts.length;
         this.most = this.counts.reduce((a, b) => Math.max(a, b), 0);
         this.timeTotals = this.times.low.map(() => 0);
         this.counts.forEach((count, i) => this.timeTotals[map.cells.time[i]] += count);
@@ -40,13 +39,32 @@ export class HeatMapChart extends Chart {
         this.duration = Math.max(1, this.times.high.at(-1) ?? 1);
     }
 
+    override get count(): number {
+        return this.counts.length;
+    }
+
     private timeText(ns: number): string {
-        return this.map.begin ? durationText(ns, this.duration) : String(Math.round(ns));
+        return this.map.begin ? durationText(ns, this.duration) : formatCount(ns);
     }
 
     private valueText(step: number): string {
         const { low, high } = this.map.steps;
         return inUnit(low[step], this.data.decimals) + ' to ' + inUnit(high[step], this.data.decimals) + (this.data.unit ? ' ' + this.data.unit : '');
+    }
+
+    private yOf(value: number): number {
+        const place = (at: number) => this.map.is_log ? Math.log2(Math.max(at, 0.5)) : at;
+        return this.bottom - (place(value) - place(this.low)) / (place(this.high) - place(this.low)) * (this.bottom - this.top);
+    }
+
+    private colourOf(shade: number): string {
+        return isDark() ? `hsl(${212 - 30 * shade} ${45 + 35 * shade}% ${28 + 50 * shade}%)` : `hsl(212 ${50 + 30 * shade}% ${84 - 64 * shade}%)`;
+    }
+
+    // From one value to the most.
+    override legend(): [string, string][] {
+        const counts = Array.from({ length: kLegendShades }, (_, i) => Math.round(this.most ** (i / (kLegendShades - 1))));
+        return this.count === 0 ? [] : [...new Set(counts)].map((count, i, all) => [this.colourOf(shadeOfCount(count, this.most)), i + 1 < all.length ? formatCount(count) : formatNumber(count, 'value') + ' in a cell']);
     }
 
     private boxOf(i: number): [left: number, top: number, width: number, height: number] {
@@ -57,9 +75,8 @@ export class HeatMapChart extends Chart {
         if (this.isBeyond(i)) {
             return [left, kHeatMapEdge.top, width, kHeatMapBeyond];
         }
-        const y = (value: number) => this.bottom - (value - this.low) / (this.high - this.low) * (this.bottom - this.top);
-        const top = y(this.steps.high[step[i]] + 1);
-        return [left, top, width, Math.max(y(this.steps.low[step[i]]) - top, 1)];
+        const top = this.yOf(this.steps.high[step[i]] + 1);
+        return [left, top, width, Math.max(this.yOf(this.steps.low[step[i]]) - top, 1)];
     }
 
     protected override draw(context: CanvasRenderingContext2D): void {
@@ -76,10 +93,8 @@ export class HeatMapChart extends Chart {
             context.fillRect(kHeatMapEdge.left, kHeatMapEdge.top, end - kHeatMapEdge.left, kHeatMapBeyond);
             this.text(context, 'beyond', kHeatMapEdge.left - 8, kHeatMapEdge.top + 12, 'right');
         }
-        const dark = isDark();
         for (let i = 0; i < this.counts.length; i++) {
-            const shade = shadeOfCount(this.counts[i], this.most);
-            context.fillStyle = dark ? `hsl(${212 - 30 * shade} ${45 + 35 * shade}% ${28 + 50 * shade}%)` : `hsl(212 ${50 + 30 * shade}% ${84 - 64 * shade}%)`;
+            context.fillStyle = this.colourOf(shadeOfCount(this.counts[i], this.most));
             context.fillRect(...this.boxOf(i));
         }
         for (const item of [this.hovered, this.selected]) {
@@ -91,26 +106,23 @@ export class HeatMapChart extends Chart {
     }
 
     private drawAxes(context: CanvasRenderingContext2D, end: number): void {
-        for (const tick of ticksOf(this.low, this.high, Math.max(2, Math.floor((this.bottom - this.top) / 36)))) {
-            if (Number.isInteger(tick)) {
-                const y = this.bottom - (tick - this.low) / (this.high - this.low) * (this.bottom - this.top);
-                this.text(context, inUnit(tick, this.data.decimals), kHeatMapEdge.left - 8, y + 4, 'right');
-            }
+        const most = Math.max(2, Math.floor((this.bottom - this.top) / 36));
+        const worth = 10 ** this.data.decimals;
+        for (const tick of (this.map.is_log ? logTicksOf(Math.max(this.low, 1), this.high, most) : ticksOf(this.low, this.high, most))) {
+            this.text(context, quantityText(tick / worth, this.data.unit, this.map.is_log ? tick / worth : this.high / worth), kHeatMapEdge.left - 8, Math.max(this.yOf(tick) + 4, this.top + 10), 'right', this.ink.soft, kHeatMapEdge.left - 34);
         }
         context.fillStyle = this.ink.text;
         context.fillRect(kHeatMapEdge.left, this.bottom, end - kHeatMapEdge.left, 1);
-        for (const tick of ticksOf(0, this.duration, Math.max(2, Math.floor((end - kHeatMapEdge.left) / 110)))) {
-            const x = kHeatMapEdge.left + tick / this.duration * (end - kHeatMapEdge.left);
-            context.fillStyle = this.ink.text;
-            context.fillRect(x, this.bottom, 1, 5);
-            this.text(context, this.timeText(tick), x, this.bottom + 18, 'center');
-        }
+        const x = (tick: number) => kHeatMapEdge.left + tick / this.duration * (end - kHeatMapEdge.left);
+        const ticks = ticksOf(0, this.duration, Math.max(2, Math.floor((end - kHeatMapEdge.left) / 90)));
+        ticks.forEach((tick) => context.fillRect(x(tick), this.bottom, 1, 5));
+        this.labels(context, ticks.map((tick) => [x(tick), this.timeText(tick)]), this.bottom + 18, kHeatMapEdge.left - 30, this.width);
         const what = this.map.begin ? 'time from ' + this.map.begin : 'number of the value';
-        this.text(context, what, (kHeatMapEdge.left + end) / 2, this.bottom + 36, 'center', this.ink.text);
+        this.text(context, what, (kHeatMapEdge.left + end) / 2, this.bottom + 36, 'center', this.ink.text, end - kHeatMapEdge.left);
         context.save();
         context.translate(13, (this.top + this.bottom) / 2);
         context.rotate(-Math.PI / 2);
-        this.text(context, this.data.unit ? 'value [' + this.data.unit + ']' : 'value', 0, 0, 'center', this.ink.text);
+        this.text(context, this.map.is_log ? 'value, by its logarithm' : 'value', 0, 0, 'center', this.ink.text, this.bottom - this.top);
         context.restore();
     }
 
@@ -158,17 +170,17 @@ export class HeatMapChart extends Chart {
     // The highest values, which one looks for first.
     override table(): ChartTable {
         const { time, step } = this.map.cells;
+        const unit = this.data.unit ? ` [${this.data.unit}]` : '';
         const value = (parts: string[]) => (i: number) => inUnit(parts[step[i]], this.data.decimals);
         return {
             title: 'Cells',
             isDown: true,
             columns: [
                 { title: this.map.begin ? 'time' : 'number', isPicked: true, value: (i) => this.times.low[time[i]], text: (i) => this.timeText(this.times.low[time[i]]) },
-                { title: 'from', isSorted: true, value: (i) => this.steps.low[step[i]], text: value(this.map.steps.low) },
-                { title: 'to', value: (i) => this.steps.high[step[i]], text: value(this.map.steps.high) },
+                { title: 'from' + unit, isSorted: true, value: (i) => this.steps.low[step[i]], text: value(this.map.steps.low) },
+                { title: 'to' + unit, value: (i) => this.steps.high[step[i]], text: value(this.map.steps.high) },
                 { title: 'count', value: (i) => this.counts[i], text: (i) => formatCount(this.counts[i]) },
             ],
-            rows: [...this.counts.keys()],
         };
     }
 }

@@ -1,85 +1,116 @@
-// Bars of a histogram: counts, or the shares up to each bucket.
-import { ticksOf } from './axis.js';
+// Bars of a histogram: counts, the shares up to each bucket, or counts in powers of two.
+import { logTicksOf, ticksOf } from './axis.js';
 import { Chart, type ChartHost, type ChartTable } from './chart.js';
-import type { HistogramData } from './data.js';
-import { formatCount, formatNumber, formatPercent, inUnit } from './format.js';
+import type { Buckets, HistogramData } from './data.js';
+import { formatCount, formatNumber, formatPercent, inUnit, quantityText } from './format.js';
 import { isDark } from './theme.js';
 
-const kHistogramEdge = { left: 78, right: 20, top: 34, bottom: 44 };
-const kBeyondPixels = 46;
+const kEdge = { left: 78, right: 20, top: 46, bottom: 44 };
+const kBeyondPixels = 64;
+
+interface Bars {
+    data: Buckets;
+    from: number[];
+    to: number[];
+    counts: number[];
+    soFar: number[];
+    isLog: boolean;
+    shown: number;  // without a last bucket of what lies beyond the others
+}
+
+function barsOf(data: Buckets, isLog: boolean): Bars {
+    const [from, to, counts] = [data.from.map(Number), data.to.map(Number), data.count.map(Number)];
+    let sum = 0;
+    const last = counts.length - 1;
+    const hasRest = !isLog && last > 0 && to[last] - from[last] !== to[0] - from[0];
+    return { data, from, to, counts, soFar: counts.map((count) => sum += count), isLog, shown: counts.length - (hasRest ? 1 : 0) };
+}
 
 export class HistogramChart extends Chart {
     override readonly layouts;
-    readonly count: number;
-    private readonly isLog: boolean;
-    private readonly from: number[];
-    private readonly to: number[];
-    private readonly texts: string[];
-    private readonly counts: number[];
-    private readonly soFar: number[] = [];
+    private readonly linear: Bars;
+    private readonly log: Bars | null;
     private readonly total: number;
-    private readonly marks: HistogramData['histogram']['marks'];
-    private readonly hasRest: boolean;  // the last bucket is what lies beyond the others
-    private readonly shown: number;
+    private readonly hasTwo: boolean;
     private right = 0;
 
     constructor(container: HTMLElement, host: ChartHost, private readonly data: HistogramData, signal: AbortSignal) {
         super(container, host, signal);
-        const { from, to, count, shape, marks } = data.histogram;
-        this.from = from.map(Number);
-        this.to = to.map(Number);
-        this.texts = from.map((low, i) => inUnit(low, data.decimals) + ' to ' + inUnit(to[i], data.decimals) + (data.unit ? ' ' + data.unit : ''));
-        this.counts = count.map(Number);
-        this.counts.reduce((sum, value, i) => this.soFar[i] = sum + value, 0);
-        this.total = this.soFar.at(-1) ?? 0;
-        this.isLog = shape === 'log2';
-        this.layouts = this.isLog ? [] : [{ name: 'Counts', title: '' }, { name: 'Cumulative', title: 'the share of values up to each bucket' }];
-        this.layout = shape === 'cumulative' ? 1 : 0;
-        this.count = count.length;
-        this.marks = this.isLog ? [] : marks;
-        const last = this.counts.length - 1;
-        const size = (i: number) => this.to[i] - this.from[i];
-        this.hasRest = !this.isLog && last > 0 && Math.abs(size(last) - size(0)) > 0;
-        this.shown = this.counts.length - (this.hasRest ? 1 : 0);
+        const { shape, log2 } = data.histogram;
+        this.linear = barsOf(data.histogram, shape === 'log2');
+        this.log = log2 && barsOf(log2, true);
+        this.total = this.linear.soFar.at(-1) ?? 0;
+        this.hasTwo = shape !== 'log2';
+        const layouts = [{ name: 'Counts', title: 'values in each bucket' }, { name: 'Cumulative', title: 'the share of values up to each bucket' }, { name: 'Logarithmic', title: 'values in each power of two' }];
+        this.layouts = this.hasTwo ? layouts.slice(0, this.log ? 3 : 2) : [];
+        // Values that span decades would be one bar.
+        this.layout = this.log ? 2 : shape === 'cumulative' ? 1 : 0;
     }
 
-    private get isCumulative(): boolean {
-        return this.layout === 1;
+    private get bars(): Bars {
+        return this.layout === 2 && this.log ? this.log : this.linear;
+    }
+
+    get isCumulative(): boolean {
+        return this.hasTwo && this.layout === 1;
+    }
+
+    override get count(): number {
+        return this.bars.counts.length;
+    }
+
+    private get hasRest(): boolean {
+        return this.bars.shown < this.count;
     }
 
     // Left and right of bucket i.
     private placeOf(i: number): [left: number, right: number] {
-        if (this.hasRest && i === this.shown) {
-            return [this.right + 14, this.right + 14 + kBeyondPixels - 18];
+        if (this.hasRest && i === this.bars.shown) {
+            return [this.right + 24, this.right + kBeyondPixels - 14];
         }
-        const step = (this.right - kHistogramEdge.left) / this.shown;
-        return [kHistogramEdge.left + i * step, kHistogramEdge.left + (i + 1) * step];
+        const step = (this.right - kEdge.left) / this.bars.shown;
+        return [kEdge.left + i * step, kEdge.left + (i + 1) * step];
     }
 
     private placeOfValue(value: number): number {
-        const low = this.from[0];
-        const high = this.to[this.shown - 1] + 1;
-        return kHistogramEdge.left + (value - low) / (high - low) * (this.right - kHistogramEdge.left);
+        const { from, to, isLog, shown } = this.bars;
+        if (isLog) {
+            const i = to.findIndex((end) => value < end + 1);
+            const [left, right] = i < 0 ? [Infinity, Infinity] : this.placeOf(i);
+            return left + (right - left) * (i < 0 || from[i] === 0 ? 0 : Math.max(0, Math.log2(value / from[i])) / Math.log2((to[i] + 1) / from[i]));
+        }
+        return kEdge.left + (value - from[0]) / (to[shown - 1] + 1 - from[0]) * (this.right - kEdge.left);
+    }
+
+    private colours(): { own: string; before: string; beyond: string } {
+        return isDark() ? { own: '#5b9bdb', before: '#2c4a6b', beyond: '#d9863c' } : { own: '#3168a3', before: '#bad0e7', beyond: '#c47630' };
+    }
+
+    override legend(): [string, string][] {
+        const { own, before, beyond } = this.colours();
+        const entries: [string, string][] = this.isCumulative ? [[own, 'values of the bucket'], [before, 'values of those before it']] : [[own, this.bars.isLog ? 'values; buckets are powers of two' : 'values']];
+        return this.total === 0 ? [] : this.hasRest ? [...entries, [beyond, 'all values beyond the other buckets']] : entries;
     }
 
     protected override draw(context: CanvasRenderingContext2D): void {
-        this.right = this.width - kHistogramEdge.right - (this.hasRest ? kBeyondPixels : 0);
+        this.right = this.width - kEdge.right - (this.hasRest ? kBeyondPixels : 0);
         if (this.total === 0) {
             this.text(context, 'no values', this.width / 2, this.height / 2, 'center');
             return;
         }
-        const bottom = this.height - kHistogramEdge.bottom;
-        const most = this.isCumulative ? 100 : Math.max(...this.counts);
-        const room = bottom - kHistogramEdge.top;
-        const end = this.width - kHistogramEdge.right;
+        const { counts, soFar, shown } = this.bars;
+        const bottom = this.height - kEdge.bottom;
+        const most = this.isCumulative ? 100 : Math.max(...counts);
+        const room = bottom - kEdge.top;
+        const end = this.width - kEdge.right;
         for (const tick of ticksOf(0, most, Math.max(2, Math.floor(room / 40)))) {
             const y = bottom - tick / most * room;
             context.fillStyle = this.ink.line;
-            context.fillRect(kHistogramEdge.left, y, end - kHistogramEdge.left, 1);
-            this.text(context, this.isCumulative ? tick + ' %' : formatCount(tick), kHistogramEdge.left - 8, y + 4, 'right');
+            context.fillRect(kEdge.left, y, end - kEdge.left, 1);
+            this.text(context, this.isCumulative ? tick + ' %' : formatCount(tick), kEdge.left - 8, y + 4, 'right');
         }
-                const [full, light, rest] = isDark() ? ['#5b9bdb', '#2c4a6b', '#d9863c'] : ['#3168a3', '#bad0e7', '#c47630'];
-        for (let i = 0; i < this.counts.length; i++) {
+        const colours = this.colours();
+        for (let i = 0; i < counts.length; i++) {
             const [left, right] = this.placeOf(i);
             const gap = right - left > 6 ? 1 : 0;
             const bar = (low: number, high: number, colour: string) => {
@@ -87,99 +118,86 @@ export class HistogramChart extends Chart {
                 context.fillStyle = colour;
                 context.fillRect(left + gap, bottom - (this.isCumulative ? low / this.total * room : 0) - size, Math.max(right - left - 2 * gap, 0.7), size);
             };
-            const own = this.hasRest && i === this.shown ? rest : full;
+            const own = i === shown ? colours.beyond : colours.own;
             if (this.isCumulative) {
-                bar(0, this.soFar[i] - this.counts[i], light);
-                bar(this.soFar[i] - this.counts[i], this.soFar[i], own);
+                bar(0, soFar[i] - counts[i], colours.before);
+                bar(soFar[i] - counts[i], soFar[i], own);
             } else {
-                bar(0, this.counts[i], own);
+                bar(0, counts[i], own);
             }
             if (i === this.selected || i === this.hovered) {
-                this.outline(context, left, kHistogramEdge.top, right - left, room);
+                this.outline(context, left, kEdge.top, right - left, room);
             }
         }
         context.fillStyle = this.ink.text;
-        context.fillRect(kHistogramEdge.left, bottom, end - kHistogramEdge.left, 1);
+        context.fillRect(kEdge.left, bottom, end - kEdge.left, 1);
         this.drawValues(context, bottom);
-        this.marks.forEach(([name, value], i) => this.drawMark(context, name, value, bottom, i));
+        this.data.histogram.marks.forEach(([name, value], i) => this.drawMark(context, name, value, bottom, i));
+    }
+
+    private quantity(parts: number, range = parts, digits = 6): string {
+        const worth = 10 ** this.data.decimals;
+        return quantityText(parts / worth, this.data.unit, range / worth, digits);
     }
 
     private drawValues(context: CanvasRenderingContext2D, bottom: number): void {
-        if (this.isLog) {
-            const every = Math.ceil(this.shown / Math.max(2, (this.right - kHistogramEdge.left) / 80));
-            for (let i = 0; i < this.shown; i += every) {
-                this.text(context, inUnit(this.from[i], this.data.decimals), this.placeOf(i)[0], bottom + 18, 'center');
-            }
-        } else {
-            const low = this.from[0];
-            const high = this.to[this.shown - 1];
-            const ticks = high > low ? ticksOf(low, high, Math.max(2, Math.floor((this.right - kHistogramEdge.left) / 90))) : [low];
-            for (const tick of ticks.filter(Number.isInteger)) {
-                const x = this.placeOfValue(tick);
-                context.fillRect(x, bottom, 1, 5);
-                this.text(context, inUnit(tick, this.data.decimals), x, bottom + 18, 'center');
-                context.fillStyle = this.ink.text;
-            }
-        }
+        const { from, to, isLog, shown } = this.bars;
+        const [low, high] = [from[0], to[shown - 1]];
+        const most = Math.max(2, Math.floor((this.right - kEdge.left) / 80));
+        const ticks = (isLog ? logTicksOf(Math.max(low, 1), high, most) : high > low ? ticksOf(low, high, most) : [low]).filter(Number.isInteger);
+        ticks.forEach((tick) => context.fillRect(this.placeOfValue(tick), bottom, 1, 5));
+        this.labels(context, ticks.map((tick) => [this.placeOfValue(tick), this.quantity(tick, isLog ? tick : high)]), bottom + 18, 4, this.hasRest ? this.right + 12 : this.width);
         if (this.hasRest) {
-            this.text(context, 'beyond', this.right + 14 + (kBeyondPixels - 18) / 2, bottom + 18, 'center');
+            this.text(context, 'beyond', this.right + (kBeyondPixels + 10) / 2, bottom + 18, 'center');
         }
-        this.text(context, this.data.title + (this.data.unit ? ' [' + this.data.unit + ']' : ''), (kHistogramEdge.left + this.right) / 2, bottom + 36, 'center', this.ink.text);
+        this.text(context, this.data.title + (isLog ? ', by its logarithm' : ''), (kEdge.left + this.right) / 2, bottom + 36, 'center', this.ink.text, this.right - kEdge.left);
     }
 
     private drawMark(context: CanvasRenderingContext2D, name: string, value: number, bottom: number, row: number): void {
         const x = this.placeOfValue(value);
-        if (!(x >= kHistogramEdge.left && x <= this.right)) {
+        if (!(x >= kEdge.left && x <= this.right)) {
             return;
         }
-        const isLeft = x > (kHistogramEdge.left + this.right) / 2;
+        const isLeft = x > (kEdge.left + this.right) / 2;
         const colour = isDark() ? '#ff8a9a' : '#a0243c';
         context.strokeStyle = colour;
         context.lineWidth = 1;
         context.setLineDash([4, 3]);
         context.beginPath();
-        context.moveTo(x, kHistogramEdge.top - 4);
+        context.moveTo(x, kEdge.top - 4);
         context.lineTo(x, bottom);
         context.stroke();
         context.setLineDash([]);
-        const label = name + ' ' + inUnit(value, this.data.decimals);
-        this.text(context, label, isLeft ? x - 5 : x + 5, 12 + 11 * (row % 2), isLeft ? 'right' : 'left', colour);
+        this.text(context, name + ' ' + this.quantity(value, value, 4), isLeft ? x - 5 : x + 5, 12 + 13 * (row % 3), isLeft ? 'right' : 'left', colour);
     }
 
     protected override itemAt(x: number, y: number): number {
-        if (y < 0 || y > this.height - kHistogramEdge.bottom + 20) {
-            return -1;
-        }
-        for (let i = 0; i < this.counts.length; i++) {
-            const [left, right] = this.placeOf(i);
-            if (x >= left && x < right) {
-                return i;
-            }
-        }
-        return -1;
+        const isBeside = y < 0 || y > this.height - kEdge.bottom + 20;
+        return isBeside ? -1 : this.bars.counts.findIndex((_, i) => x >= this.placeOf(i)[0] && x < this.placeOf(i)[1]);
     }
 
     protected override neighbour(item: number, key: string): number {
         const next = item + (key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? -1 : 0);
-        return next >= 0 && next < this.counts.length ? next : -1;
+        return next >= 0 && next < this.count ? next : -1;
     }
 
     override describe(i: number): string[] {
-        return [this.texts[i], formatNumber(this.counts[i], 'value') + ', ' + formatPercent(this.counts[i] / this.total), 'up to here ' + formatPercent(this.soFar[i] / this.total)];
+        const { data: { from, to }, counts, soFar } = this.bars;
+        const { decimals, unit } = this.data;
+        return [(inUnit(from[i], decimals) + ' to ' + inUnit(to[i], decimals) + ' ' + unit).trimEnd(), formatNumber(counts[i], 'value') + ', ' + formatPercent(counts[i] / this.total), 'up to here ' + formatPercent(soFar[i] / this.total)];
     }
 
     override table(): ChartTable {
-        const { from, to } = this.data.histogram;
+        const value = (name: 'from' | 'to') => ({ title: name + (this.data.unit ? ` [${this.data.unit}]` : ''), value: (i: number) => this.bars[name][i], text: (i: number) => inUnit(this.bars.data[name][i], this.data.decimals) });
         return {
             title: 'Buckets',
             isDown: false,
             columns: [
-                { title: 'from', isPicked: true, value: (i) => this.from[i], text: (i) => inUnit(from[i], this.data.decimals) },
-                { title: 'to', value: (i) => this.to[i], text: (i) => inUnit(to[i], this.data.decimals) },
-                { title: 'count', value: (i) => this.counts[i], text: (i) => formatCount(this.counts[i]) },
-                { title: 'up to', value: (i) => this.soFar[i], text: (i) => formatPercent(this.soFar[i] / this.total) },
+                { ...value('from'), isPicked: true },
+                value('to'),
+                { title: 'count', value: (i) => this.bars.counts[i], text: (i) => formatCount(this.bars.counts[i]) },
+                { title: 'up to', value: (i) => this.bars.soFar[i], text: (i) => formatPercent(this.bars.soFar[i] / this.total) },
             ],
-            rows: [...this.counts.keys()],
         };
     }
 }

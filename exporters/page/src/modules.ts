@@ -1,6 +1,6 @@
 // What needs no browser, for page_test.mjs.
-export { shadeOfCount, stepOf, ticksOf } from './axis.js';
-export { durationText, formatAmount, inUnit } from './format.js';
+export { logTicksOf, shadeOfCount, stepOf, ticksOf } from './axis.js';
+export { durationText, formatAmount, inUnit, quantityText } from './format.js';
 export { frameAt, layOut, visitVisible } from './layout.js';
 export { changed, fragmentOf, numberOf, stateOf } from './link.js';
 export { Profile } from './names.js';

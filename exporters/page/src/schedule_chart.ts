@@ -3,9 +3,12 @@ import { ticksOf } from './axis.js';
 import { Chart, type ChartHost, type ChartTable } from './chart.js';
 import type { ScheduleData } from './data.js';
 import { durationText, formatCount } from './format.js';
+import { inkOn } from './text.js';
 import { isDark } from './theme.js';
 
-const kLane = { left: 150, right: 12, top: 26, least: 22, most: 56, gap: 5 };
+const kLane = { left: 150, right: 12, top: 26, least: 22, gap: 5 };
+const kLegendThreads = 8;
+const kLeastLabelPixels = 46;
 const kTableDigits = 4;
 const kNamedHues = 12;
 
@@ -21,7 +24,6 @@ export class ScheduleChart extends Chart {
     readonly length: Float64Array;
     readonly thread: Int32Array;
     override readonly layouts = [{ name: 'CPUs', title: '' }, { name: 'Threads', title: 'a lane a thread; orange: it waits for a CPU' }];
-    readonly count: number;
     marked = -1;  // a thread
     found: Set<number> | null = null;  // threads that a search finds
     from = 0;
@@ -49,7 +51,7 @@ export class ScheduleChart extends Chart {
         this.laneNames = lanes.map((lane) => lane.name);
         this.laneBusy = lanes.map((lane) => lane.busy_ns);
         // Spans of all lanes, one behind the other.
-        const count = this.count = lanes.reduce((sum, lane) => sum + lane.begin.length, 0);
+        const count = lanes.reduce((sum, lane) => sum + lane.begin.length, 0);
         this.begin = new Float64Array(count);
         this.length = new Float64Array(count);
         this.thread = new Int32Array(count);
@@ -84,6 +86,10 @@ export class ScheduleChart extends Chart {
         this.canvas.addEventListener('dblclick', (event) => this.zoomAt(this.timeOf(event.offsetX), 0.4));
     }
 
+    override get count(): number {
+        return this.begin.length;
+    }
+
     private get isByThread(): boolean {
         return this.layout === 1;
     }
@@ -95,26 +101,45 @@ export class ScheduleChart extends Chart {
     protected override heightOf(): number {
         const count = this.isByThread ? this.ranked.length : this.laneSpans.length;
         const room = (this.container.clientHeight - kLane.top - 8) / Math.max(count, 1) - kLane.gap;
-        this.laneHeight = Math.max(kLane.least, Math.min(kLane.most, Math.floor(room)));
+        this.laneHeight = Math.max(kLane.least, Math.floor(room));
         return Math.max(this.container.clientHeight, kLane.top + count * (this.laneHeight + kLane.gap) + 8);
     }
 
+    private get left(): number {
+        return Math.min(kLane.left, 0.3 * this.width);
+    }
+
+    // Of the threads that run longest; those of several threads are grey.
+    override legend(): [string, string][] {
+        const named = this.ranked.slice(0, kLegendThreads).map((thread): [string, string] => [this.hueOf(thread), this.threads.name[thread]]);
+        const grey = this.laneSpans.length > 0 && this.thread.some((thread) => thread < 0) ? [[this.grey(), 'short runs of several threads'] as [string, string]] : [];
+        return [...named, ...grey, ...(this.isByThread ? [[this.waiting(), 'waits for a CPU'] as [string, string]] : [])];
+    }
+
     private xOf(time: number): number {
-        return kLane.left + (time - this.from) / (this.to - this.from) * (this.width - kLane.left - kLane.right);
+        return this.left + (time - this.from) / (this.to - this.from) * (this.width - this.left - kLane.right);
     }
 
     private timeOf(x: number): number {
-        return this.from + (x - kLane.left) * this.timeOfPixel();
+        return this.from + (x - this.left) * this.timeOfPixel();
+    }
+
+    private hueOf(thread: number): string {
+        const rank = this.rankOf[thread];
+        const hue = (205 + rank * 137.508) % 360;
+        return rank < kNamedHues ? `hsl(${hue} ${isDark() ? 55 : 62}% ${isDark() ? 56 : 48}%)` : `hsl(${hue} 32% ${isDark() ? 50 : 58}%)`;
+    }
+
+    private grey(): string {
+        return isDark() ? '#4b535d' : '#c3c9d0';
+    }
+
+    private waiting(): string {
+        return isDark() ? '#ffb454' : '#d97a00';
     }
 
     private colourOf(thread: number): string {
-        const dark = isDark();
-        if (thread < 0 || (this.found && !this.found.has(thread)) || (this.marked >= 0 && thread !== this.marked)) {
-            return dark ? '#4b535d' : '#c3c9d0';
-        }
-        const rank = this.rankOf[thread];
-        const hue = (205 + rank * 137.508) % 360;
-        return rank < kNamedHues ? `hsl(${hue} ${dark ? 55 : 62}% ${dark ? 56 : 48}%)` : `hsl(${hue} 32% ${dark ? 50 : 58}%)`;
+        return thread < 0 || this.found?.has(thread) === false || (this.marked >= 0 && thread !== this.marked) ? this.grey() : this.hueOf(thread);
     }
 
     // The first of the spans (ascending) that ends behind the time.
@@ -138,21 +163,19 @@ export class ScheduleChart extends Chart {
             return;
         }
         const end = this.width - kLane.right;
-        context.textAlign = 'center';
-        for (const tick of ticksOf(this.from, this.to, Math.max(2, Math.floor((end - kLane.left) / 110)))) {
-            const x = this.xOf(tick);
-            context.fillStyle = this.ink.line;
-            context.fillRect(x, kLane.top - 6, 1, this.height);
-            this.text(context, durationText(tick, this.to - this.from < 2e6 ? this.to - this.from : this.to), x, kLane.top - 10, 'center');
-        }
+        const ticks = ticksOf(this.from, this.to, Math.max(2, Math.floor((end - this.left) / 80)));
+        context.fillStyle = this.ink.line;
+        ticks.forEach((tick) => context.fillRect(this.xOf(tick), kLane.top - 6, 1, this.height));
+        const range = this.to - this.from < 2e6 ? this.to - this.from : this.to;
+        this.labels(context, ticks.map((tick) => [this.xOf(tick), durationText(tick, range)]), kLane.top - 10, this.left - 30, this.width);
         this.drawn = 0;
         this.lanes().forEach((lane, i) => this.drawLane(context, lane, kLane.top + i * (this.laneHeight + kLane.gap), end));
         for (const item of [this.hovered, this.selected]) {
             if (item >= 0) {
                 const row = this.isByThread ? this.rankOf[this.thread[item]] : this.cpu[item];
-                const left = Math.max(this.xOf(this.begin[item]), kLane.left);
+                const left = Math.max(this.xOf(this.begin[item]), this.left);
                 const right = Math.min(this.xOf(this.begin[item] + this.length[item]), end);
-                if (right >= kLane.left && left <= end && row !== undefined) {
+                if (right >= this.left && left <= end && row !== undefined) {
                     this.outline(context, left, kLane.top + row * (this.laneHeight + kLane.gap), right - left, this.laneHeight);
                 }
             }
@@ -161,10 +184,9 @@ export class ScheduleChart extends Chart {
 
     private drawLane(context: CanvasRenderingContext2D, lane: DrawnLane, top: number, end: number): void {
         context.fillStyle = this.ink.field;
-        context.fillRect(kLane.left, top, end - kLane.left, this.laneHeight);
-        const name = lane.name.length > 20 ? lane.name.slice(0, 19) + '\u2026' : lane.name;
-        this.text(context, name, kLane.left - 8, top + this.laneHeight / 2 + 4, 'right', this.ink.text);
-        let taken = kLane.left;
+        context.fillRect(this.left, top, end - this.left, this.laneHeight);
+        this.text(context, lane.name, this.left - 8, top + this.laneHeight / 2 + 4, 'right', this.ink.text, this.left - 12);
+        let taken = this.left;
         for (let i = this.firstEndingBehind(lane.spans, this.from); i < lane.spans.length; i++) {
             const span = lane.spans[i];
             if (this.begin[span] >= this.to) {
@@ -183,13 +205,9 @@ export class ScheduleChart extends Chart {
             if (this.isByThread && this.preempted[span]) {
                 this.drawWait(context, lane.spans, i, top, end);
             }
-            if (right - left > 46) {
-                context.save();
-                context.beginPath();
-                context.rect(left, top, right - left - 3, this.laneHeight);
-                context.clip();
-                this.text(context, this.isByThread ? this.laneNames[this.cpu[span]] : this.nameOf(span), left + 4, top + this.laneHeight / 2 + 4, 'left', '#ffffff');
-                context.restore();
+            if (right - left > kLeastLabelPixels) {
+                const label = this.isByThread ? this.laneNames[this.cpu[span]] : this.nameOf(span);
+                this.text(context, label, left + 4, top + this.laneHeight / 2 + 4, 'left', inkOn(context, this.colourOf(this.thread[span])), right - left - 8);
             }
         }
     }
@@ -198,8 +216,8 @@ export class ScheduleChart extends Chart {
     private drawWait(context: CanvasRenderingContext2D, spans: number[], i: number, top: number, end: number): void {
         const from = this.xOf(this.begin[spans[i]] + this.length[spans[i]]);
         const to = i + 1 < spans.length ? this.xOf(this.begin[spans[i + 1]]) : end;
-        context.fillStyle = isDark() ? '#ffb454' : '#d97a00';
-        context.fillRect(Math.max(from, kLane.left), top + this.laneHeight - 3, Math.max(Math.min(to, end) - Math.max(from, kLane.left), 0), 3);
+        context.fillStyle = this.waiting();
+        context.fillRect(Math.max(from, this.left), top + this.laneHeight - 3, Math.max(Math.min(to, end) - Math.max(from, this.left), 0), 3);
     }
 
     private nameOf(span: number): string {
@@ -209,7 +227,7 @@ export class ScheduleChart extends Chart {
     protected override itemAt(x: number, y: number): number {
         const row = Math.floor((y - kLane.top) / (this.laneHeight + kLane.gap));
         const lane = this.lanes()[row];
-        if (x < kLane.left || !lane || y < kLane.top || (y - kLane.top) % (this.laneHeight + kLane.gap) > this.laneHeight) {
+        if (x < this.left || !lane || y < kLane.top || (y - kLane.top) % (this.laneHeight + kLane.gap) > this.laneHeight) {
             return -1;
         }
         const pixel = this.timeOfPixel();
@@ -245,7 +263,11 @@ export class ScheduleChart extends Chart {
         return [this.nameOf(i), this.laneNames[this.cpu[i]] + ', at ' + durationText(this.begin[i]) + (this.runs[i] > 1 ? ', ' + this.runs[i] + ' runs' : ''), 'for ' + durationText(this.length[i]) + why];
     }
 
-    // A row a thread.
+    // Of threads.
+    override rows(): number[] {
+        return [...this.threads.name.keys()];
+    }
+
     override table(): ChartTable {
         const { name, running_ns: running, runs, longest_ns: longest, preempted } = this.threads;
         const duration = (values: number[]) => (i: number) => durationText(values[i], values[i], kTableDigits);
@@ -259,7 +281,6 @@ export class ScheduleChart extends Chart {
                 { title: 'longest', value: (i) => longest[i], text: duration(longest) },
                 { title: 'preempt.', value: (i) => preempted[i], text: (i) => this.isSampled ? '-' : formatCount(preempted[i]) },
             ],
-            rows: [...name.keys()],
         };
     }
 
@@ -270,6 +291,7 @@ export class ScheduleChart extends Chart {
         this.from = Math.max(0, Math.min(from, this.duration - size));
         this.to = this.from + size;
         this.drawNow();
+        this.pointAgain();
         this.host.onZoom();
     }
 
@@ -302,7 +324,7 @@ export class ScheduleChart extends Chart {
     }
 
     private timeOfPixel(): number {
-        return (this.to - this.from) / (this.width - kLane.left - kLane.right);
+        return (this.to - this.from) / (this.width - this.left - kLane.right);
     }
 
     protected override key(event: KeyboardEvent): void {

@@ -71,13 +71,19 @@ Result<Done> add_heat_map(const Scan& scan, const ValueSource& source, std::uint
         }
     }));
     const TimeParts parts{first, last};
-    const std::uint64_t steps = range / width + 1;
+    const bool is_equal =
+        step != 0 || described.percentiles[0].nearest / kHeatMapSpanMax < std::max<std::uint64_t>(low, 1);
+    const std::uint64_t max = described.moments.max();
+    const std::uint64_t steps = is_equal ? range / width + 1 : quarter_of(max) - quarter_of(low) + 1;
+    const auto step_of = [&](std::uint64_t value) {
+        return is_equal ? std::min((value - low) / width, steps) : quarter_of(value) - quarter_of(low);
+    };
     std::vector<std::uint64_t> cells(parts.count() * (steps + 1));
     count = 0;
     PERFLEET_TRY(pieces([&](std::span<const TimedValue> values) {
         for (const TimedValue& value : values) {
             const std::uint64_t part = parts.part_of(has_times ? value.ticks : count);
-            ++cells[part * (steps + 1) + std::min((value.value - low) / width, steps)];
+            ++cells[part * (steps + 1) + step_of(value.value)];
             ++count;
         }
     }));
@@ -90,9 +96,12 @@ Result<Done> add_heat_map(const Scan& scan, const ValueSource& source, std::uint
             has_times ? AnswerValue{format_time(session.clock.utc_of(Ticks{parts.begin_of(part)}))} : AnswerValue{};
         for (std::uint64_t i = 0; i <= steps; ++i) {
             if (const std::uint64_t in_cell = cells[part * (steps + 1) + i]; in_cell != 0) {
-                const std::uint64_t from = low + i * width;
-                const std::uint64_t to =
-                    i == steps ? described.moments.max() : (from > ~0ULL - (width - 1) ? ~0ULL : from + (width - 1));
+                const std::uint64_t quarter = quarter_of(low) + i;
+                const std::uint64_t from = is_equal ? low + i * width : quarter_begin(quarter);
+                const std::uint64_t to = !is_equal                    ? quarter_begin(quarter + 1) - 1
+                                         : i == steps                 ? max
+                                         : from > ~0ULL - (width - 1) ? ~0ULL
+                                                                      : from + (width - 1);
                 answer.rows.push_back(
                     {time, place_of(parts.begin_of(part)), place_of(parts.begin_of(part + 1)), from, to, in_cell});
             }

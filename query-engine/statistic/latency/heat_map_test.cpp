@@ -63,7 +63,7 @@ protected:
 
 Values random_values(std::size_t count) {
     std::mt19937_64 random{3};
-    std::lognormal_distribution<double> spread{9, 1};
+    std::lognormal_distribution<double> spread{9, 0.8};
     Values values;
     for (std::size_t i = 0; i < count; ++i) {
         values.emplace_back(i * 1'000'003 + random() % 900'000, 500 + static_cast<std::uint64_t>(spread(random)));
@@ -97,6 +97,33 @@ TEST_F(HeatMaps, CellsHoldWhatLiesInThem) {
         EXPECT_GT(beyond, 0U);
         EXPECT_EQ(map->ledger.stored, values.size());
     }
+}
+
+TEST_F(HeatMaps, ValuesThatSpanDecadesGetStepsThatGrow) {
+    EXPECT_EQ(quarter_begin(quarter_of(~0ULL) + 1) - 1, ~0ULL);
+    for (const std::uint64_t value : {0ULL, 3ULL, 4ULL, 9ULL, 10ULL, 1'000'003ULL, 1ULL << 63U, ~0ULL}) {
+        EXPECT_LE(quarter_begin(quarter_of(value)), value);
+        EXPECT_GE(quarter_begin(quarter_of(value) + 1) - 1, value);
+    }
+    Values values;
+    for (std::uint64_t i = 0; i < 2'000; ++i) {
+        values.emplace_back(i * 1'000, (i % 1'000 == 999 ? ~0ULL : 7 * (i * i + 1)));
+    }
+    store(values);
+    const auto map = answer();
+    ASSERT_TRUE(map.ok()) << map.error().message;
+    std::uint64_t sum = 0;
+    for (const auto& row : map->rows) {
+        const std::uint64_t from = whole(row[3]);
+        EXPECT_EQ(whole(row[4]), quarter_begin(quarter_of(from) + 1) - 1);
+        sum += static_cast<std::uint64_t>(std::count_if(values.begin(), values.end(), [&](const auto& value) {
+            return value.first >= whole(row[1]) && value.first < whole(row[2]) && value.second >= from &&
+                   value.second <= whole(row[4]);
+        }));
+    }
+    EXPECT_EQ(sum, values.size());
+    ASSERT_TRUE(answer(1'000'000).ok());  // equal steps where they are asked for
+    EXPECT_EQ(whole(answer(1'000'000)->rows[0][4]) - whole(answer(1'000'000)->rows[0][3]), 999'999U);
 }
 
 TEST_F(HeatMaps, OneValueIsOneCell) {

@@ -11,6 +11,7 @@
 #include "query-engine/statistic/session/coverage.h"
 #include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/session/session_changes.h"
+#include "schemas/session/command_text.h"
 
 namespace perfleet {
 namespace {
@@ -205,9 +206,9 @@ Result<Answer> make_sessions(const Scan& scan) {
         return scan.sessions()[a].record.came() < scan.sessions()[b].record.came();
     });
     Answer answer;
-    answer.columns = {{"session", ""}, {"name", "", true}, {"target", ""},  {"arch", ""},
-                      {"start", ""},   {"end", ""},        {"state", ""},   {"events", ""},
-                      {"rows", ""},    {"batches", ""},    {"version", ""}, {"labels", ""}};
+    answer.columns = {{"session", ""}, {"name", "", true},    {"target", ""}, {"arch", ""}, {"start", ""},
+                      {"end", ""},     {"state", ""},         {"events", ""}, {"rows", ""}, {"batches", ""},
+                      {"version", ""}, {"command", "", true}, {"labels", ""}};
     for (const std::size_t i : indices) {
         const ScannedSession& session = scan.sessions()[i];
         if (session.note.is_removed) {
@@ -217,11 +218,13 @@ Result<Answer> make_sessions(const Scan& scan) {
         const auto changes = PERFLEET_TRY(read_changes(scan, i));
         const char* const state = session.end ? "ended" : are_all_stopped(changes, events.size()) ? "stopped" : "open";
         const std::string& name = session.note.given_name;
+        const std::string command = command_text(session.record.host);
         answer.rows.push_back({session_hex(session.record.session), name.empty() ? AnswerValue{} : AnswerValue{name},
                                session.record.target_name, session.record.architecture, format_time(session.began()),
                                session.end ? format_time(last_seen(session)) : std::string{}, std::string{state},
                                events_text(events), stored_rows(session), std::uint64_t{session.batches.size()},
-                               session.record.collector_version, labels_text(session.record)});
+                               session.record.collector_version, command.empty() ? AnswerValue{} : AnswerValue{command},
+                               labels_text(session.record)});
     }
     answer.ledger = ledger_of_sessions(scan, indices, answer.warnings);
     drop_repeated(answer.warnings);

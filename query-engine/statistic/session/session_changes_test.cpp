@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "query-engine/statistic/session/inventory.h"
+#include "schemas/session/command_text.h"
 #include "schemas/wire/protocol.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
@@ -59,6 +60,15 @@ struct Stored {
 
     std::unique_ptr<Store> store;
 };
+
+TEST(CommandText, IsWhatWasRecorded) {
+    HostRecord host;
+    EXPECT_EQ(command_text(host), "");
+    host.command_line = {"perfleet-collector", "-a"};
+    EXPECT_EQ(command_text(host), "perfleet-collector -a");
+    host.command_line = {"perfleet", "record", "--", "make", "all", "--", "x"};
+    EXPECT_EQ(command_text(host), "make all -- x");
+}
 
 TEST(SessionChanges, StandInTheOrderOfTimeWithTheirEventAndValue) {
     const Stored stored{{change(30, ControlCommand::kStart, kSecond),

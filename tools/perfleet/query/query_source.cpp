@@ -10,6 +10,7 @@
 #include "query-engine/service/query_service.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/peers/key_file.h"
+#include "schemas/session/command_text.h"
 #include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 #include "storage/store/memory_store.h"
@@ -105,13 +106,7 @@ namespace {
 std::string line_of(const NotedSession& session, std::size_t count, std::size_t passed_over) {
     constexpr std::size_t kIdDigits = 8;
     constexpr std::size_t kCommandColumnsMax = 40;
-    const std::vector<std::string>& words = session.record.host.command_line;
-    auto begin = std::find(words.begin(), words.end(), "--");
-    begin = begin == words.end() || begin + 1 == words.end() ? words.begin() : begin + 1;
-    std::string command;
-    for (; begin != words.end(); ++begin) {
-        command += (command.empty() ? "" : " ") + *begin;
-    }
+    const std::string command = command_text(session.record.host);
     const std::int64_t age_s = std::max<std::int64_t>(0, utc_now().value - session.record.came().value) / kNsPerSecond;
     return "session " + session_hex(session.record.session).substr(0, kIdDigits) +
            (session.note.given_name.empty() ? "" : " (" + session.note.given_name + ")") + ", " +

@@ -5,7 +5,7 @@ import { type Answer, ask, reader } from './api.js';
 import { showFooter } from './answer_table.js';
 import { chartPanel } from './chart_panel.js';
 import { timeOf } from './explore.js';
-import { formatAmount, formatCount, formatNumber } from '../format.js';
+import { formatCount, formatNumber } from '../format.js';
 import { choiceField, paramsOf } from './selection.js';
 import { SeriesChart } from './series_chart.js';
 import type { Place, Tab } from './tab.js';
@@ -80,11 +80,11 @@ async function showSeries(place: Place, root: HTMLElement, key: string): Promise
     const chart = chartPanel(root, `${answer.measure?.event ?? 'samples'} over time (UTC), by ${key}: drag to select a time`, 'series', place.signal,
         (container, host) => new SeriesChart(container, host, answer, (from, until) => place.go({ selection: { from: timeOf(from), until: timeOf(until) } }), place.signal));
     const legend = make('p', 'legend');
-    chart.groups.forEach((name, i) => {
+    for (const [colour, text] of chart.legend()) {
         const swatch = make('span', 'swatch');
-        swatch.style.background = chart.colourOf(i);
-        legend.append(swatch, `${name} ${formatAmount(chart.totals[i], answer.measure?.unit ?? 'samples')}`);
-    });
+        swatch.style.background = colour;
+        legend.append(swatch, text);
+    }
     root.append(legend);
     return answer;
 }

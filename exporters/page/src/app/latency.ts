@@ -40,7 +40,7 @@ function histogramOf(answer: Answer, summary: Answer, shape: typeof kShapes[numb
     const head = headOf(answer, summary, 'histogram');
     const of = reader(summary);
     const marks = ['median', 'p95', 'p99'].map((name): [string, number] => [name, Number(of(summary.rows[0] ?? [], name) ?? NaN) / 10 ** head.decimals]).filter(([, value]) => !Number.isNaN(value));
-    return { ...head, kind: 'histogram', histogram: { shape, from: texts(answer.rows, 0), to: texts(answer.rows, 1), count: texts(answer.rows, 2), marks } };
+    return { ...head, kind: 'histogram', histogram: { shape, from: texts(answer.rows, 0), to: texts(answer.rows, 1), count: texts(answer.rows, 2), marks, log2: null } };
 }
 
 function heatMapOf(answer: Answer, summary: Answer): HeatMapData {
@@ -52,10 +52,13 @@ function heatMapOf(answer: Answer, summary: Answer): HeatMapData {
     const [times, steps] = [parts(1, 2), parts(3, 4)];
     const size = (i: number) => Number(steps.high[i]) - Number(steps.low[i]);
     const last = steps.low.length - 1;
+    const isUneven = last > 0 && size(last) !== size(0);
+    // Quarters of a power of two (query-engine/statistic/latency/heat_map.h).
+    const isLog = isUneven && steps.low.every((low, i) => size(i) === 0 || (Number(low) % (size(i) + 1) === 0 && Number(low) < 8 * (size(i) + 1)));
     return {
         ...headOf(answer, summary, 'over time'), kind: 'heat map',
         heat_map: {
-            begin: String(answer.rows[0]?.[0] ?? ''), times, steps, has_rest: last > 0 && size(last) !== size(0),
+            begin: String(answer.rows[0]?.[0] ?? ''), times, steps, is_log: isLog, has_rest: isUneven && !isLog,
             cells: { time: answer.rows.map((row) => times.numbers.get(`${row[1]} ${row[2]}`)!), step: answer.rows.map((row) => steps.numbers.get(`${row[3]} ${row[4]}`)!), count: texts(answer.rows, 5) },
         },
     };

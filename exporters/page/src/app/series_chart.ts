@@ -13,8 +13,8 @@ const kHues = [212, 28, 140, 280, 48, 180, 340, 96];
 
 export class SeriesChart extends Chart {
     readonly count: number;  // of steps
-    readonly groups: string[];
-    readonly totals: number[];
+    private readonly groups: string[];
+    private readonly totals: number[];
     private readonly sums: Float64Array[];  // by group, then step
     private readonly most: number;
     private range: [from: number, to: number] | null = null;
@@ -53,7 +53,7 @@ export class SeriesChart extends Chart {
         return this.sums.reduce((sum, group) => sum + group[step], 0);
     }
 
-    colourOf(group: number): string {
+    private colourOf(group: number): string {
         if (this.groups[group] === kOthers && group === kGroupsMax) {
             return isDark() ? '#4a525c' : '#c5cbd3';
         }
@@ -153,6 +153,10 @@ export class SeriesChart extends Chart {
         return [this.timeText(step) + ', ' + formatAmount(total, this.unit), ...parts.map(([name, value]) => `${name}: ${formatAmount(value, this.unit)}, ${formatPercent(value / total)}`)];
     }
 
+    override legend(): [string, string][] {
+        return this.groups.map((name, i) => [this.colourOf(i), `${name} ${formatAmount(this.totals[i], this.unit)}`]);
+    }
+
     override table(): ChartTable {
         return {
             title: 'Groups',
@@ -162,7 +166,6 @@ export class SeriesChart extends Chart {
                 { title: 'amount', isSorted: true, value: (i) => this.totals[i], text: (i) => formatAmount(this.totals[i], this.unit) },
                 { title: 'share', value: (i) => this.totals[i], text: (i) => formatPercent(this.totals[i] / Math.max(1, this.totals.reduce((a, b) => a + b, 0))) },
             ],
-            rows: [...this.groups.keys()],
         };
     }
 }

@@ -113,6 +113,14 @@ export class SubsecondChart extends Chart {
         }
     }
 
+    private colourOf(shade: number): string {
+        return isDark() ? `hsl(${40 - 34 * shade} ${55 + 40 * shade}% ${22 + 42 * shade}%)` : `hsl(${48 - 44 * shade} ${80 + 10 * shade}% ${90 - 50 * shade}%)`;
+    }
+
+    override legend(): [string, string][] {
+        return [0.25, 0.5, 1].map((shade) => [this.colourOf(shade), formatAmount(Math.round(shade * shade * this.most), this.data.unit)]);
+    }
+
     private boxOf(cell: number): [left: number, top: number, width: number, height: number] {
         const { columns, cells } = this.data;
         const width = (this.width - kEdge.left - kEdge.right) / columns;
@@ -133,8 +141,7 @@ export class SubsecondChart extends Chart {
             }
         }
         shades.forEach((all, i) => {
-            const shade = i / (kShades - 1);
-            context.fillStyle = isDark() ? `hsl(${40 - 34 * shade} ${55 + 40 * shade}% ${22 + 42 * shade}%)` : `hsl(${48 - 44 * shade} ${80 + 10 * shade}% ${90 - 50 * shade}%)`;
+            context.fillStyle = this.colourOf(i / (kShades - 1));
             for (const cell of all) {
                 const [left, top, width, height] = this.boxOf(cell);
                 context.fillRect(left, top, Math.max(width, 0.8), Math.max(height, 0.8));
@@ -195,6 +202,6 @@ export class SubsecondChart extends Chart {
     }
 
     override table(): ChartTable {
-        return { title: 'Cells', isDown: true, columns: [], rows: [] };
+        return { title: 'Cells', isDown: true, columns: [] };
     }
 }
