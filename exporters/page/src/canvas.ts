@@ -14,7 +14,7 @@ const kMarkPixels = 3;  // of a match that is narrower
 
 export interface GraphHost {
     labelOf(frame: number, graph: Graph): string;
-    fillOf(frame: number, graph: Graph): string;
+    fillOf(frame: number, graph: Graph, dark: boolean): string;
     onHover(graph: Graph, frame: number, event: PointerEvent): void;
     onSelect(graph: Graph, frame: number): void;
     onZoom(): void;
@@ -27,7 +27,7 @@ export class Graph implements GestureHost {
     focus = 0;
     selected = -1;
     visited = 0;
-    found: number[] | null = null;  // frames whose functions are searched, the largest first; null: no search
+    found: number[] | null = null;  // frames whose functions are searched, in the tree's order; null: no search
     private foundFunctions: Uint8Array | null = null;
     private readonly context: CanvasRenderingContext2D;
     private readonly spacer = document.createElement('div');
@@ -68,7 +68,7 @@ export class Graph implements GestureHost {
     mark(functions: Uint8Array | null): void {
         const { tree, total } = this;
         this.foundFunctions = functions;
-        this.found = functions && [...tree.functions.keys()].filter((i) => i > 0 && functions[tree.functions[i]] === 1 && total[i] > 0).sort((a, b) => total[b] - total[a] || a - b);
+        this.found = functions && [...tree.functions.keys()].filter((i) => i > 0 && functions[tree.functions[i]] === 1 && total[i] > 0);
         this.draw();
     }
 
@@ -208,7 +208,7 @@ export class Graph implements GestureHost {
             const isFound = found?.[this.tree.functions[i]] === 1;
             const isCaller = this.tree.depth[i] < zoomDepth && width > this.width;
             context.globalAlpha = found && !isFound ? 0.3 : isCaller ? 0.55 : 1;
-            context.fillStyle = isFound ? (dark ? '#a23ea8' : '#f0a3f4') : this.host.fillOf(i, this);
+            context.fillStyle = isFound ? (dark ? '#a23ea8' : '#f0a3f4') : this.host.fillOf(i, this, dark);
             context.fillRect(begin, y, Math.max(shown - (width > 2 ? 0.6 : 0), 0.6), kRowPixels - 1);
             if (shown >= kLeastLabelPixels) {
                 context.globalAlpha = found && !isFound ? 0.75 : 1;
@@ -224,17 +224,27 @@ export class Graph implements GestureHost {
 
     // Matches too narrow to be seen, also those in branches that aren't drawn.
     private drawMarks(colour: string): void {
+        const { tree: { depth, depthMax }, left, total } = this;
         const scale = this.width / (this.to - this.from);
-        const drawn = new Set<number>();
-        this.context.fillStyle = colour;
+        const columns = Math.ceil(this.width / kMarkPixels) + 1;
+        const marked = new Uint8Array((depthMax + 1) * columns);
         for (const i of this.found ?? []) {
-            const x = (this.left[i] - this.from) * scale;
-            const width = this.total[i] * scale;
-            const y = this.top(this.tree.depth[i]);
-            const place = this.tree.depth[i] * 65536 + Math.floor(x);
-            if (width < kMarkPixels && x + width >= 0 && x <= this.width && y > -kRowPixels && y < this.height && !drawn.has(place)) {
-                drawn.add(place);
-                this.context.fillRect(Math.min(Math.max(x + width / 2 - kMarkPixels / 2, 0), this.width - kMarkPixels), y, kMarkPixels, kRowPixels - 1);
+            const middle = (left[i] + total[i] / 2 - this.from) * scale;
+            if (total[i] * scale < kMarkPixels && middle >= 0 && middle <= this.width) {
+                marked[depth[i] * columns + Math.floor(middle / kMarkPixels)] = 1;
+            }
+        }
+        this.context.fillStyle = colour;
+        for (let row = 0; this.found && row <= depthMax; row++) {
+            const y = this.top(row);
+            for (let x = 0; y > -kRowPixels && y < this.height && x < columns; x++) {
+                const begin = x;
+                while (marked[row * columns + x] === 1) {
+                    x++;
+                }
+                if (x > begin) {
+                    this.context.fillRect(begin * kMarkPixels, y, (x - begin) * kMarkPixels, kRowPixels - 1);
+                }
             }
         }
     }

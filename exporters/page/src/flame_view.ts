@@ -59,6 +59,7 @@ export class FlameView extends View implements GraphHost {
     private listedWithin = 0;
     private found: Uint8Array | null = null;
     private layout: Layout = 'flame';
+    private coloring: Coloring | 'change' = 'image';
     private inverted: Tree | null = null;
     private sandwiched = -1;
     private chosen = { frame: -1, number: -1 };  // selected last: of the tree, and its function
@@ -174,7 +175,7 @@ export class FlameView extends View implements GraphHost {
 
     private legend(): [colour: string, text: string][] {
         const dark = isDark();
-        const by = this.choice('colour').value as Coloring | 'change';
+        const by = this.coloring;
         if (by === 'change') {
             return [[Colours.ofChange(1, 0.1, dark), 'more than ' + this.nameOfBefore()], [Colours.ofChange(-1, 0.1, dark), 'less than ' + this.nameOfBefore()],
                 [Colours.ofChange(0, 0, dark), 'no difference shown: noise, or too few samples']];
@@ -197,15 +198,15 @@ export class FlameView extends View implements GraphHost {
         return this.profile.name(graph.tree.functions[frame]);
     }
 
-    fillOf(frame: number, graph: Graph): string {
+    fillOf(frame: number, graph: Graph, dark: boolean): string {
         const number = graph.tree.functions[frame];
-        const by = this.choice('colour').value as Coloring | 'change';
-        if (by === 'change') {
+        const isOfTree = graph.tree === this.tree;
+        if (this.coloring === 'change') {
             const verdict = graph.tree === this.inverted ? this.verdictInside(frame) : this.verdictOf(number);
-            return Colours.ofChange(verdict?.change ?? 0, graph.tree === this.tree ? this.pointsOf(frame) : 0.1, isDark());
+            return Colours.ofChange(verdict?.change ?? 0, isOfTree ? this.pointsOf(frame) : 0.1, dark);
         }
         // Only frames of the tree are of one command.
-        return this.colours.of(by === 'command' && graph.tree !== this.tree ? 'image' : by, number, this.commands[frame], isDark());
+        return this.colours.of(this.coloring === 'command' && !isOfTree ? 'image' : this.coloring, number, this.commands[frame], dark);
     }
 
     private commandsOf(tree: Tree): Int32Array {
@@ -246,6 +247,7 @@ export class FlameView extends View implements GraphHost {
     }
 
     private show(keepZoom: boolean): void {
+        this.coloring = this.choice('colour').value as Coloring | 'change';
         const isSandwich = this.layout === 'sandwich';
         this.showLayout(kLayouts.indexOf(this.layout));
         this.part('callers-graph').hidden = !isSandwich;
@@ -588,10 +590,11 @@ export class FlameView extends View implements GraphHost {
 
     // By size: first to the largest match.
     private nextFound(step: number): void {
-        const { found, selected } = this.graph;
+        const { found, selected, total } = this.graph;
         if (found?.length) {
-            const at = found.indexOf(selected);
-            this.graph.select(found[at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length]);
+            const bySize = [...found].sort((a, b) => total[b] - total[a] || a - b);
+            const at = bySize.indexOf(selected);
+            this.graph.select(bySize[at < 0 ? (step > 0 ? 0 : bySize.length - 1) : (at + step + bySize.length) % bySize.length]);
         }
     }
 

@@ -2,9 +2,9 @@
 import { kFont } from './theme.js';
 
 const kEllipsis = '\u2026';
-const kCharactersMax = 10_000;  // whose widths are kept
+const kCodesMax = 65_536;  // whose widths are kept
 
-const widths = new Map<string, number>();
+const widths = new Float32Array(kCodesMax);  // by code point; 0: not known
 
 // Before texts are drawn: widths of characters then add up.
 export function useFont(context: CanvasRenderingContext2D): void {
@@ -13,16 +13,11 @@ export function useFont(context: CanvasRenderingContext2D): void {
     context.textRendering = 'optimizeSpeed';
 }
 
-function widthOf(context: CanvasRenderingContext2D, character: string): number {
-    let width = widths.get(character);
-    if (width === undefined) {
-        if (widths.size >= kCharactersMax) {
-            widths.clear();
-        }
-        width = context.measureText(character).width;
-        widths.set(character, width);
+function widthOf(context: CanvasRenderingContext2D, point: number): number {
+    if (point >= kCodesMax) {
+        return context.measureText(String.fromCodePoint(point)).width;
     }
-    return width;
+    return widths[point] || (widths[point] = context.measureText(String.fromCodePoint(point)).width);
 }
 
 // Black or white, what is easier to read on a colour.
@@ -34,17 +29,17 @@ export function inkOn(context: CanvasRenderingContext2D, colour: string): string
 
 // As much of a text as has room, with an ellipsis where it is cut; '' where not even one character has.
 export function fitted(context: CanvasRenderingContext2D, text: string, pixels: number): string {
-    const room = pixels - widthOf(context, kEllipsis);
+    const room = pixels - widthOf(context, kEllipsis.charCodeAt(0));
     let width = 0;
-    let cut = '';
-    let kept = '';
-    for (const character of text) {
-        width += widthOf(context, character);
+    let cut = 0;
+    for (let i = 0; i < text.length;) {
+        const point = text.codePointAt(i)!;
+        width += widthOf(context, point);
         if (width > pixels) {
-            return cut === '' ? '' : cut + kEllipsis;
+            return cut === 0 ? '' : text.slice(0, cut) + kEllipsis;
         }
-        kept += character;
-        cut = width <= room ? kept : cut;
+        i += point > 0xffff ? 2 : 1;
+        cut = width <= room ? i : cut;
     }
     return text;
 }
