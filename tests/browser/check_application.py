@@ -128,10 +128,11 @@ def compares_versions(browser, pages, link):
 def draws_latencies(browser, link):
     show(browser, link, "latency")
     check(len(table(browser)) >= 1, "no latency is listed")
+    count = int(table(browser)[0][3].replace(",", ""))
     browser.run("document.querySelector('.list tbody button').click()")
     wait_for(browser, "return Boolean(document.querySelector('.figure')) && !document.querySelector('.busy')", "no histogram")
     counts = browser.run("return [...document.querySelectorAll('.figure .list tbody tr')].map((row) => Number(row.cells[2].textContent.replaceAll(',', '')))")
-    check(sum(counts) == 1000, f"buckets hold {sum(counts)} values")
+    check(sum(counts) == count > 0, f"buckets hold {sum(counts)} of {count} values")
     show(browser, link, browser.run("return location.hash").removeprefix("#/") + "&show=time")
     check(browser.run("return Boolean(document.querySelector('.figure canvas'))"), "no heat map")
 
