@@ -51,6 +51,9 @@ QueryCommand command(std::string name, std::string summary, std::string rows, co
     made.run = [&table, make](const QueryInput& input) -> Result<Answer> {
         const auto options = PERFLEET_TRY(table.read(input.values));
         const auto scan = PERFLEET_TRY(open_scan(input));
+        if (input.paths.symbolizer != nullptr) {
+            return make(scan, *input.paths.symbolizer, options);
+        }
         Symbolizer symbolizer{&input.store, input.paths, input.selection.symbols_size_bytes_max()};
         return make(scan, symbolizer, options);
     };

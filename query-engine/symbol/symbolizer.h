@@ -43,11 +43,16 @@ struct SymbolRun {
     std::optional<std::uint64_t> function_offset{};  // if is_place: start of their function, if it is known
 };
 
+class Symbolizer;
+
 struct SymbolPaths {
     std::string symfs;                                         // prefix of image paths, as perf's --symfs
     std::vector<std::string> debug_folders{"/usr/lib/debug"};  // with .build-id/xx/yyyy.debug, PATH.debug and links
     std::string build_id_cache = default_build_id_cache();     // perf's, with .build-id/xx/yyyy/elf; empty: none
     bool uses_debuginfod = true;                               // if DEBUGINFOD_URLS names servers
+
+    // Keeps symbol tables between queries of one store; null: each query has its own symbolizer.
+    std::shared_ptr<Symbolizer> symbolizer = nullptr;
 
     [[nodiscard]] static std::string default_build_id_cache();  // ~/.debug; empty without HOME
 };

@@ -191,6 +191,7 @@ Result<Done> SessionFrames::take_image(const ImageUntrusted& image) {
         return Done{};
     }
     images_size_bytes_ += size_bytes;
+    ++image_count_;
     return store_.put_image(done.image.build_id, done.image.content);
 }
 

@@ -55,7 +55,8 @@ public:
 
     // Null until the collector has said who it is.
     [[nodiscard]] StoredSessionWriter* writer() { return writer_.has_value() ? &*writer_ : nullptr; }
-    [[nodiscard]] bool is_given() const { return is_given_; }  // as ImportedFrames has it
+    [[nodiscard]] std::uint64_t image_count() const { return image_count_; }  // stored
+    [[nodiscard]] bool is_given() const { return is_given_; }                 // as ImportedFrames has it
 
 private:
     // Of incomplete images, whose chunks are interleaved.
@@ -73,6 +74,7 @@ private:
     Decoder decoder_;
     ImageIntake images_{kIncompleteSizeBytesMax};
     std::uint64_t images_size_bytes_ = 0;
+    std::uint64_t image_count_ = 0;
     std::optional<StoredSessionWriter> writer_;
     bool is_given_ = false;
 };

@@ -128,7 +128,7 @@ bool wait_until(UtcNs time, int stop_fd, const LiveProfile& profile) {
     }
 }
 
-Result<Done> print_table(const LiveProfile& profile, const LiveOptions& options, const OutputOptions& printing,
+Result<Done> print_table(LiveProfile& profile, const LiveOptions& options, const OutputOptions& printing,
                          const LiveProfile::Range& range, bool is_first) {
     const auto answer = PERFLEET_TRY(profile.ask("top", live_values(options), range));
     const std::string head =

@@ -32,6 +32,7 @@ Result<std::unique_ptr<LiveProfile>> LiveProfile::start(CollectorOptions options
     options.batch_age_ns_max = kBatchAgeNs;
     options.cache_folder = "none";
     options.is_symbol_rate_limited = false;
+    options.keeps_symbols = false;  // files are read where they lie; the kernel's symbols come all the same
     options.reader_program = "/proc/self/exe";
     live->collector_ = PERFLEET_TRY(Collector::open(std::move(options), std::move(log)));
     live->began_ = utc_now();
@@ -63,14 +64,20 @@ const Result<CollectorSummary>& LiveProfile::finish() {
 
 UtcNs LiveProfile::complete_until() const { return {utc_now().value - (has_ended() ? 0 : kDelayNs)}; }
 
-Result<Answer> LiveProfile::ask(const std::string& command, OptionValues values, const Range& range) const {
+Result<Answer> LiveProfile::ask(const std::string& command, OptionValues values, const Range& range) {
+    // It remembers of which images there are no symbols.
+    if (const std::uint64_t count = store_.image_count(); paths_.symbolizer == nullptr || count != image_count_) {
+        image_count_ = count;
+        paths_.symbolizer.reset();
+        paths_.symbolizer = std::make_shared<Symbolizer>(&store_.reader(), paths_);
+    }
     values["from"] = format_time(range.from);
     values["until"] = format_time(range.until);
     values["threads"] = std::uint64_t{1};  // a period has few rows
     return run_query(command, values, store_.reader(), paths_, utc_now());
 }
 
-std::optional<double> LiveProfile::idle_percent(const Range& range, const OptionValues& event) const {
+std::optional<double> LiveProfile::idle_percent(const Range& range, const OptionValues& event) {
     OptionValues values = event;
     values["by"] = "command";
     values["no-children"] = true;

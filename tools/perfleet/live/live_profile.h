@@ -51,9 +51,9 @@ public:
         UtcNs until;
     };
     // A query over the rows of this time. Errors: those of run_query().
-    [[nodiscard]] Result<Answer> ask(const std::string& command, OptionValues values, const Range& range) const;
+    [[nodiscard]] Result<Answer> ask(const std::string& command, OptionValues values, const Range& range);
     // The share of the idle task (swapper) in the samples of this time, in percent; nothing without samples.
-    [[nodiscard]] std::optional<double> idle_percent(const Range& range, const OptionValues& event) const;
+    [[nodiscard]] std::optional<double> idle_percent(const Range& range, const OptionValues& event);
 
     [[nodiscard]] const LiveStore& store() const { return store_; }
     [[nodiscard]] UtcNs began() const { return began_; }
@@ -61,7 +61,8 @@ public:
 private:
     LiveProfile(std::uint64_t memory_size_bytes, SymbolPaths paths);
 
-    SymbolPaths paths_;
+    SymbolPaths paths_;              // with the symbolizer of all queries
+    std::uint64_t image_count_ = 0;  // of the store, when it was made
     LiveStore store_;
     std::unique_ptr<Collector> collector_;
     WakeEvent ended_;

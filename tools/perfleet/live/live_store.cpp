@@ -31,6 +31,7 @@ Result<Done> LiveStore::take(std::span<const std::byte> frame) {
     if (!taken.ok() && taken.error().code != ErrorCode::kTooLarge) {
         return Error{taken.error()};
     }
+    image_count_ = frames_.image_count();
     batches_left_out_ += taken.ok() ? 0 : 1;
     epoch_size_bytes_ += frame.size();
     if (taken.ok() && epoch_size_bytes_ < size_bytes_max_ / kEpochShare) {

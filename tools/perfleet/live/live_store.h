@@ -29,6 +29,7 @@ public:
     [[nodiscard]] Result<Done> take(std::span<const std::byte> frame);
 
     [[nodiscard]] const StoreReader& reader() const { return *store_; }
+    [[nodiscard]] std::uint64_t image_count() const { return image_count_; }  // with symbols
     [[nodiscard]] std::uint64_t batches_left_out() const { return batches_left_out_; }
 
 private:
@@ -39,6 +40,7 @@ private:
     std::unique_ptr<Store> store_;
     SessionFrames frames_;
     std::uint64_t epoch_size_bytes_ = 0;  // of frames since the last end of an epoch
+    std::atomic<std::uint64_t> image_count_{0};
     std::atomic<std::uint64_t> batches_left_out_{0};
 };
 

@@ -21,7 +21,7 @@ OptionValues live_values(const LiveOptions& options) {
     return values;
 }
 
-std::string live_head(const LiveProfile& profile, const LiveOptions& options, const LiveProfile::Range& range,
+std::string live_head(LiveProfile& profile, const LiveOptions& options, const LiveProfile::Range& range,
                       const Answer& answer) {
     const std::uint64_t count = answer.measure ? answer.measure->samples : 0;
     std::string head = fmt::format("{} {}", count, count == 1 ? "sample" : "samples");

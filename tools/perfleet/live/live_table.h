@@ -26,7 +26,7 @@ struct LiveOptions {
 [[nodiscard]] OptionValues live_values(const LiveOptions& options);
 
 // "1998 samples of cpu-clock in 2.0 s; 12 lost; idle 87.2 %, hidden".
-[[nodiscard]] std::string live_head(const LiveProfile& profile, const LiveOptions& options,
-                                    const LiveProfile::Range& range, const Answer& answer);
+[[nodiscard]] std::string live_head(LiveProfile& profile, const LiveOptions& options, const LiveProfile::Range& range,
+                                    const Answer& answer);
 
 }  // namespace perfleet
