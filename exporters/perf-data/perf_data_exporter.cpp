@@ -13,6 +13,7 @@
 #include "exporters/perf-data/record_stream.h"
 #include "exporters/perf-data/record_writer.h"
 #include "exporters/perf-data/stat_records.h"
+#include "exporters/report/report_parts.h"
 #include "exporters/rows/event_table.h"
 #include "exporters/rows/row_merge.h"
 #include "query-engine/service/export_format.h"
@@ -401,7 +402,7 @@ ExportFormat perf_data_format() {
     const auto write = [](const ExportInput& input, Symbolizer&, const PerfDataOptions& options,
                           ExportSink& sink) -> Result<QueryEnd> {
         auto summary = PERFLEET_TRY(export_perf_data(input.scan, options, sink));
-        return QueryEnd{summary.last_time, std::to_string(summary.sample_count) + " samples", std::move(summary.ledger),
+        return QueryEnd{summary.last_time, counted_noun(summary.sample_count, "sample"), std::move(summary.ledger),
                         std::move(summary.warnings)};
     };
     return with_options({.name = "perf.data", .summary = "for perf", .is_sequential = false, .keeps_old = true},

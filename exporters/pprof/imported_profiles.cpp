@@ -14,6 +14,7 @@
 #include "exporters/pprof/profile_writer.h"
 #include "exporters/profile/profile_tables.h"
 #include "exporters/report/report.h"
+#include "exporters/report/report_parts.h"
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 #include "query-engine/symbol/kept_symbols.h"
@@ -105,7 +106,7 @@ public:
         out_.profile().add_int64(pprof::Profile::kComment, out_.string(comment_of(notes)));
         PERFLEET_TRY(out_.finish());
         QueryEnd outcome;
-        outcome.summary = std::to_string(sample_count_) + " samples of " + std::to_string(types_.size()) + " types";
+        outcome.summary = counted_noun(sample_count_, "sample") + " of " + std::to_string(types_.size()) + " types";
         for (const auto& [event, ledger] : notes.ledgers) {
             outcome.ledger.add(ledger);
         }

@@ -27,6 +27,7 @@
 #include "exporters/profile/profile_sources.h"
 #include "exporters/profile/profile_tables.h"
 #include "exporters/report/report.h"
+#include "exporters/report/report_parts.h"
 #include "query-engine/service/export_format.h"
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/symbol/symbol_files.h"
@@ -365,7 +366,7 @@ Result<QueryEnd> write_message(const ExportInput& input, Symbolizer& symbolizer,
     PERFLEET_TRY(message.write(notes));
     QueryEnd outcome;
     outcome.summary =
-        std::to_string(tables.row_count()) + " samples in " + std::to_string(tables.samples().size()) + " stacks";
+        counted_noun(tables.row_count(), "sample") + " in " + std::to_string(tables.samples().size()) + " stacks";
     for (const auto& [event, ledger] : notes.ledgers) {
         outcome.ledger.add(ledger);
     }

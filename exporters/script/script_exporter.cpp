@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "exporters/report/report.h"
+#include "exporters/report/report_parts.h"
 #include "exporters/rows/event_table.h"
 #include "exporters/rows/file_clock.h"
 #include "exporters/rows/row_merge.h"
@@ -79,7 +80,7 @@ public:
         }
         const std::vector<std::string> unread = symbolizer_.warnings();
         outcome_.warnings.insert(outcome_.warnings.end(), unread.begin(), unread.end());
-        outcome_.summary = std::to_string(row_count_) + " rows";
+        outcome_.summary = counted_noun(row_count_, "row");
         return std::move(outcome_);
     }
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "exporters/report/report_parts.h"
 #include "exporters/rows/event_table.h"
 #include "exporters/rows/file_clock.h"
 #include "exporters/rows/row_merge.h"
@@ -385,9 +386,7 @@ std::string Timeline::thread_name(std::uint32_t number) const {
            std::to_string(thread.pid) + "/" + std::to_string(thread.tid);
 }
 
-QueryEnd Timeline::outcome() const {
-    return {std::nullopt, std::to_string(rows_.size()) + " samples", ledger_, warnings_};
-}
+QueryEnd Timeline::outcome() const { return {std::nullopt, counted_noun(rows_.size(), "sample"), ledger_, warnings_}; }
 
 std::optional<SourceInName> source_of(const TimelineFrame& frame) {
     return frame.image == Symbolizer::kInterpretedImage ? Symbolizer::source_in_name(frame.symbol) : std::nullopt;

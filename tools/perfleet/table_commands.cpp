@@ -139,20 +139,12 @@ Result<int> show(const QueryCommand& query, TableOptions& options) {
     return 0;
 }
 
-// Takes words behind -- as the command, and another one as the file of -i.
-Result<Done> take_words(const std::vector<std::string>& arguments, TableOptions& options) {
-    const auto dashes = std::ranges::find(arguments, "--");
-    const auto behind = dashes == arguments.end() ? 0 : arguments.end() - dashes - 1;
-    const auto first = options.words.end() - std::min<std::ptrdiff_t>(behind, std::ssize(options.words));
-    options.live.options.command.assign(first, options.words.end());
-    options.words.erase(first, options.words.end());
-    if (options.words.size() > 1 || (!options.words.empty() && !options.query.input.empty())) {
-        return Error{ErrorCode::kUsage, "'" + options.words.back() + "': one FILE at most; a command stands behind --"};
-    }
-    if (!options.words.empty()) {
-        options.query.input = options.words.front();
-    }
-    return Done{};
+Result<Done> take_file_and_command(const std::vector<std::string>& arguments, TableOptions& options) {
+    take_words(options.words, arguments, options.query, options.live.options.command);
+    return options.words.empty() ? Result<Done>{Done{}}
+                                 : Error{ErrorCode::kUsage, "'" + options.words.front() +
+                                                                "': no perf.data file or profile of pprof; a command "
+                                                                "stands behind --"};
 }
 
 Result<Done> check_live(const TableOptions& options) {
@@ -270,7 +262,7 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
             invocation.run = [&invocation, &query, options]() -> Result<int> {
                 options->functions.own_command_line = invocation.command_line();
                 options->live.options.own_command_line = invocation.command_line();
-                PERFLEET_TRY(take_words(invocation.arguments, *options));
+                PERFLEET_TRY(take_file_and_command(invocation.arguments, *options));
                 return run(query, *options);
             };
         }

@@ -2,10 +2,8 @@
 
 #include <signal.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
-#include <variant>
 
 #include "query-engine/select/selection.h"
 #include "query-engine/statistic/command.h"
@@ -15,7 +13,6 @@ namespace perfleet {
 namespace {
 
 constexpr std::uint64_t kBatchAgeNs = 200'000'000;
-constexpr std::string_view kIdleCommand = "swapper";
 
 }  // namespace
 
@@ -75,23 +72,6 @@ Result<Answer> LiveProfile::ask(const std::string& command, OptionValues values,
     values["until"] = format_time(range.until);
     values["threads"] = std::uint64_t{1};  // a period has few rows
     return run_query(command, values, store_.reader(), paths_, utc_now());
-}
-
-std::optional<double> LiveProfile::idle_percent(const Range& range, const OptionValues& event) {
-    OptionValues values = event;
-    values["by"] = "command";
-    values["no-children"] = true;
-    const auto answer = ask("top", std::move(values), range);
-    if (!answer.ok() || !answer->measure || answer->measure->samples == 0) {
-        return std::nullopt;
-    }
-    constexpr std::size_t kCommandColumn = 2;
-    const auto share = std::ranges::find(answer->columns, "self_percent", &AnswerColumn::name);
-    const auto idle = std::ranges::find(answer->rows, AnswerValue{std::string{kIdleCommand}},
-                                        [](const auto& row) { return row[kCommandColumn]; });
-    return idle == answer->rows.end()
-               ? 0
-               : std::get<double>((*idle)[static_cast<std::size_t>(share - answer->columns.begin())]);
 }
 
 }  // namespace perfleet

@@ -52,8 +52,6 @@ public:
     };
     // A query over the rows of this time. Errors: those of run_query().
     [[nodiscard]] Result<Answer> ask(const std::string& command, OptionValues values, const Range& range);
-    // The share of the idle task (swapper) in the samples of this time, in percent; nothing without samples.
-    [[nodiscard]] std::optional<double> idle_percent(const Range& range, const OptionValues& event);
 
     [[nodiscard]] const LiveStore& store() const { return store_; }
     [[nodiscard]] UtcNs began() const { return began_; }

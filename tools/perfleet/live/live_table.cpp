@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "exporters/report/report.h"
+#include "exporters/report/report_parts.h"
+#include "tools/perfleet/query/idle_share.h"
 
 namespace perfleet {
 namespace {
-
-constexpr const char* kAllButIdle = "1-2147483647";  // the idle task's number is 0, on every processor
 
 bool hides_idle(const LiveOptions& options) { return !options.shows_idle && !options.values.contains("tid"); }
 
@@ -24,7 +24,7 @@ OptionValues live_values(const LiveOptions& options) {
 std::string live_head(LiveProfile& profile, const LiveOptions& options, const LiveProfile::Range& range,
                       const Answer& answer) {
     const std::uint64_t count = answer.measure ? answer.measure->samples : 0;
-    std::string head = fmt::format("{} {}", count, count == 1 ? "sample" : "samples");
+    std::string head = counted_noun(count, "sample");
     OptionValues event;
     if (answer.measure) {
         head += " of " + answer.measure->event;
@@ -39,10 +39,10 @@ std::string live_head(LiveProfile& profile, const LiveOptions& options, const Li
     head += answer.ledger.expired == 0 ? "" : fmt::format("; {} older ones dropped (--memory)", answer.ledger.expired);
     const std::uint64_t left_out = profile.store().batches_left_out();
     head += left_out == 0 ? "" : fmt::format("; {} batches left out (--memory)", left_out);
-    const auto idle_percent = options.collector.all_cpus && hides_idle(options) && answer.measure
-                                  ? profile.idle_percent(range, event)
-                                  : std::nullopt;
-    return head + (idle_percent ? fmt::format("; idle {:.1f} %, hidden", *idle_percent) : "");
+    const auto idle = options.collector.all_cpus && hides_idle(options) && answer.measure
+                          ? idle_percent(profile.ask("top", busy_or_idle(std::move(event)), range))
+                          : std::nullopt;
+    return head + (idle ? fmt::format("; idle {:.1f} %, hidden", *idle) : "");
 }
 
 }  // namespace perfleet

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "exporters/report/report.h"
+#include "exporters/report/report_parts.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
@@ -224,8 +225,7 @@ private:
     void show_instructions(const AnnotatedFunction& function) {
         std::vector<std::string> warnings;
         const auto lines = annotate(function, {options_.paths}, warnings);
-        head_ = function_ + " in " + printable(function.image) + ": " + std::to_string(function.total.rows) +
-                (function.total.rows == 1 ? " sample" : " samples");
+        head_ = function_ + " in " + printable(function.image) + ": " + counted_noun(function.total.rows, "sample");
         note_ = !lines.ok() ? lines.error().message : warnings.empty() ? "" : warnings.front();
         heading_count_ = 0;
         for (const AnnotatedLine& line : lines.ok() ? *lines : std::vector<AnnotatedLine>{}) {

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <vector>
 
 #include "daemon/option/program_options.h"
 #include "exporters/report/amount_text.h"
 #include "exporters/report/report.h"
+#include "exporters/report/report_parts.h"
 #include "tools/perfleet/query/annotation.h"
 #include "tools/perfleet/query/perf_commands.h"
 #include "tools/perfleet/query/query_source.h"
@@ -24,7 +26,8 @@ constexpr double kWarmPercent = 0.5;
 struct AnnotateOptions {
     QueryOptions query;
     OutputOptions output;
-    std::string symbol;
+    std::vector<std::string> words;  // a file, a function
+    std::string symbol;              // that words name
     std::string objdump = "objdump";
     bool has_no_source = false;
     bool has_inlines = false;
@@ -40,9 +43,10 @@ std::string text_of(const AnnotatedFunction& function, const std::vector<Annotat
                     const Screen& screen) {
     const auto whole = static_cast<double>(function.total.amount);
     const AmountScale scale = amount_scale(unit, std::abs(whole));
-    std::string text = fmt::format("{} in {}: {} ({} samples)\n\n{:>8} {:>8}  {:>8}  {}\n", printable(function.symbol),
-                                   printable(function.image), amount_text(whole, unit), function.total.rows, "percent",
-                                   scale.unit, "address", "instruction");
+    std::string text =
+        fmt::format("{} in {}: {} ({})\n\n{:>8} {:>8}  {:>8}  {}\n", printable(function.symbol),
+                    printable(function.image), amount_text(whole, unit), counted_noun(function.total.rows, "sample"),
+                    "percent", scale.unit, "address", "instruction");
     for (const AnnotatedLine& line : lines) {
         std::string shown =
             line.address.empty()
@@ -62,7 +66,13 @@ std::string text_of(const AnnotatedFunction& function, const std::vector<Annotat
 }
 
 Result<int> run_annotate(AnnotateOptions& options) {
-    if (!options.symbol.empty()) {
+    std::vector<std::string> nothing;
+    take_words(options.words, {}, options.query, nothing);
+    if (options.words.size() > 1) {
+        return Error{ErrorCode::kUsage, "'" + options.words.back() + "': one function, behind a FILE at most"};
+    }
+    if (!options.words.empty()) {
+        options.symbol = options.words.front();
         options.query.values["symbol"] = options.symbol;
     }
     const auto counts = PERFLEET_TRY(ask_table(options.query, **find_query_command("annotate")));
@@ -113,12 +123,14 @@ void add_annotate_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] =
         add_command<AnnotateOptions>(app, invocation, query.name, query.summary, run_annotate);
     command->footer(query.footer);
-    add_options(*command,
-                {{"SYMBOL", options->symbol, "the function, as perfleet top names it (as --symbol)", is_not_empty},
-                 {"--objdump PATH", options->objdump, "the objdump that disassembles (default: objdump)", is_not_empty},
-                 {"--no-source", options->has_no_source, "leave out the lines of the source"},
-                 {"--inlines", options->has_inlines, "name the functions that were inlined, and where",
-                  excludes({"--no-source"})}});
+    add_options(
+        *command,
+        {{"words SYMBOL", options->words,
+          "the function, as perfleet top names it (as --symbol); before it may stand a FILE, as of -i", is_not_empty},
+         {"--objdump PATH", options->objdump, "the objdump that disassembles (default: objdump)", is_not_empty},
+         {"--no-source", options->has_no_source, "leave out the lines of the source"},
+         {"--inlines", options->has_inlines, "name the functions that were inlined, and where",
+          excludes({"--no-source"})}});
     add_options(*command, query.options, options->query.values);
     add_options(*command, output_rows(options->output));
     options->query.add_to(*command, with_perf_aliases(query.name, query.selection()));

@@ -57,6 +57,12 @@ Result<Done> take_sides(DiffCommandOptions& options) {
     if (has_before && has_after) {
         return Done{};
     }
+    if (!options.after.empty() && is_recording(options.before) && is_recording(options.after)) {
+        options.query.input_before = options.before;
+        options.query.input = options.after;
+        options.before = "{side=\"before\"}";
+        options.after = "{side=\"after\"}";
+    }
     values.try_emplace("before", options.before.empty() ? std::string{"last~1"} : options.before);
     values.try_emplace("after", options.after.empty() ? std::string{"last"} : options.after);
     if (options.after.empty()) {
@@ -92,9 +98,11 @@ void add_diff_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] =
         add_command<DiffCommandOptions>(app, invocation, query.name, query.summary, run_diff);
     add_options(*command, query.options, options->query.values);
-    add_options(*command, {{"BEFORE SIDE", options->before, "--before without its name. Default: last~1"},
-                           {"AFTER SIDE", options->after, "--after without its name. Default: last"},
-                           fail_undecided_row(options->fails_undecided)});
+    add_options(*command,
+                {{"BEFORE SIDE", options->before,
+                  "--before without its name, or with AFTER: a perf.data file or profile of pprof. Default: last~1"},
+                 {"AFTER SIDE", options->after, "--after without its name. Default: last"},
+                 fail_undecided_row(options->fails_undecided)});
     add_options(*command, output_rows(options->output));
     options->query.add_to(*command, query.selection(), query.use);
 }

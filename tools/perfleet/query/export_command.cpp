@@ -197,7 +197,9 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
             const auto all = selection_options();
             own_options->query.add_to(*own, with_perf_aliases(format.name, {all.begin(), all.end()}));
             own_options->query.add_input_to(*own);
-            add_options(*own, {no_pager_row(own_options->has_no_pager)});
+            add_options(*own, {no_pager_row(own_options->has_no_pager),
+                               {"file FILE", own_options->query.input, "a perf.data file or a profile of pprof, as -i",
+                                is_not_empty, excludes({"--input", "--data", "--gateway"})}});
         }
     }
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <utility>
 
 #include "daemon/command-line/arguments.h"
 #include "daemon/option/program_options.h"
@@ -68,18 +70,45 @@ Result<std::unique_ptr<QueryClient>> QueryOptions::connect() const {
 
 namespace {
 
+// The sides of a comparison are told apart by a label.
 Result<std::unique_ptr<StoreReader>> open_input(const QueryOptions& options) {
-    auto file = PERFLEET_TRY(open_recording_file(options.input, ""));
     auto store = make_memory_store({}, QueryOptions::kInputSizeBytesMax);
-    RecordingImport import;
-    import.files = program_files(options.symbol_paths());
-    import.now = utc_now();
     StoreDestination destination{*store};
-    PERFLEET_TRY(import_recording_file(std::move(file), import, destination));
+    for (const auto& [path, side] : {std::pair{options.input_before, "before"}, std::pair{options.input, "after"}}) {
+        if (path.empty()) {
+            continue;
+        }
+        auto file = PERFLEET_TRY(open_recording_file(path, ""));
+        RecordingImport import;
+        import.files = program_files(options.symbol_paths());
+        import.now = utc_now();
+        if (!options.input_before.empty()) {
+            import.labels = {{ "side", side }};
+        }
+        PERFLEET_TRY(import_recording_file(std::move(file), import, destination));
+    }
     return std::unique_ptr<StoreReader>{std::move(store)};
 }
 
 }  // namespace
+
+bool is_recording(const std::string& path) {
+    std::error_code error;
+    return std::filesystem::exists(path, error) && open_recording_file(path, "").ok();
+}
+
+void take_words(std::vector<std::string>& words, const std::vector<std::string>& arguments, QueryOptions& query,
+                std::vector<std::string>& command) {
+    const auto dashes = std::ranges::find(arguments, "--");
+    const auto behind = dashes == arguments.end() ? 0 : arguments.end() - dashes - 1;
+    const auto first = words.end() - std::min<std::ptrdiff_t>(behind, std::ssize(words));
+    command.assign(first, words.end());
+    words.erase(first, words.end());
+    if (!words.empty() && query.input.empty() && is_recording(words.front())) {
+        query.input = words.front();
+        words.erase(words.begin());
+    }
+}
 
 Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
     if (!options.input.empty()) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/option/option.h"
 #include "query-engine/statistic/command.h"
@@ -19,7 +20,8 @@ struct QueryOptions {
     // Limit of the memory for the file of -i.
     static constexpr std::uint64_t kInputSizeBytesMax = 2ULL << 30;
 
-    std::string input;  // a file of perf or pprof to read instead of a store
+    std::string input;         // a file of perf or pprof to read instead of a store
+    std::string input_before;  // of a comparison: the file of the other side
     std::string data;
     std::string gateway;
     std::string key;
@@ -41,6 +43,14 @@ struct QueryOptions {
     // Connects to the named gateway with the named keys. Errors: those of the keys and of QueryClient::connect().
     [[nodiscard]] Result<std::unique_ptr<QueryClient>> connect() const;
 };
+
+// Whether it is a file that --input reads, by its first bytes.
+[[nodiscard]] bool is_recording(const std::string& path);
+
+// Of words without an option's name: those behind -- of `arguments` are `command`, a recording in front of them is
+// query.input; others stay.
+void take_words(std::vector<std::string>& words, const std::vector<std::string>& arguments, QueryOptions& query,
+                std::vector<std::string>& command);
 
 // Opens the store that the options name (also while a gateway uses it), or the contents of their file. Errors say what
 // to do when there is no store.

@@ -1,4 +1,5 @@
 // record: profiles a program on this machine, and shows the result.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include "schemas/vocabulary/log_event.h"
 #include "storage/store/open_store.h"
 #include "target-collector/linux/command_line.h"
+#include "tools/perfleet/query/idle_share.h"
 #include "tools/perfleet/query/query_source.h"
 #include "tools/perfleet/query/table_text.h"
 #include "tools/perfleet/record/record.h"
@@ -130,14 +132,26 @@ Result<Done> write_output(const Recorded& recorded, const OutputFile& output, bo
 }
 
 // Called when the session is stored: writes the file and shows the first answer.
-Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, const OutputFile& output) {
+Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, const OutputFile& output,
+                           bool is_of_machine) {
     if (output.sink != nullptr) {
         PERFLEET_TRY(write_output(recorded, output, line.is_quiet));
     }
     if (line.is_quiet) {
         return Done{};
     }
-    const auto shown = PERFLEET_TRY(show_table(recorded, "top", {{"limit", top_row_count()}}));
+    OptionValues values{{"limit", top_row_count()}};
+    const OptionValues session{{"session", session_hex(recorded.session)}};
+    const auto idle =
+        is_of_machine ? idle_percent(run_query("top", busy_or_idle(session), recorded.store, SymbolPaths{}, utc_now()))
+                      : std::nullopt;
+    if (idle && *idle > 0) {
+        values["tid"] = kAllButIdle;
+    }
+    const auto shown = PERFLEET_TRY(show_table(recorded, "top", std::move(values)));
+    if (idle && *idle > 0) {
+        say(fmt::format("idle: {:.1f} % of the samples, left out here; perfleet top shows them, too", *idle));
+    }
     if (!shown) {
         // Only probes were recorded.
         const Result<bool> counted = show_table(recorded, "tracepoints", {});
@@ -204,6 +218,7 @@ Result<int> run_record(RecordOptions& options_of_command) {
     }
     CollectorOptions options = std::move((*line)->options);
     const bool has_command = !options.command.empty();
+    const bool is_of_machine = options.all_cpus;
     const bool is_default_folder = (*line)->data_folder.empty();
     const auto folder = PERFLEET_TRY(writable_data_folder_of((*line)->data_folder, true));
     const auto output = PERFLEET_TRY(open_output((*line)->output_file));
@@ -249,7 +264,7 @@ Result<int> run_record(RecordOptions& options_of_command) {
         if (!given_name.empty()) {
             PERFLEET_TRY(give_name(folder, *store, summary.session, given_name));
         }
-        PERFLEET_TRY(show_recorded({*store, summary.session, where}, **line, output));
+        PERFLEET_TRY(show_recorded({*store, summary.session, where}, **line, output, is_of_machine));
     }
     // As perf: what a signal has ended ends by it. Without a command, Ctrl-C and SIGTERM are the usual end.
     const int signal = recording->signal;
