@@ -108,7 +108,7 @@ TEST_F(CompareProgram, ProfilesBothSides) {
 
 TEST_F(CompareProgram, RunsUntilTheElapsedTimeIsKnownWellEnough) {
     const Finished rough =
-        compare(joined({"--precision", "1000", "-e", "task-clock"}, {"sleep", "0.01"}, {"sleep", "0.02"}));
+        compare(joined({"--precision", "1000", "-e", "task-clock"}, {"sleep", "0.1"}, {"sleep", "0.2"}));
     ASSERT_EQ(rough.ending.status, 0) << rough.error_output;
     EXPECT_TRUE(rough.output.starts_with("5 runs before, 5 runs after\n")) << rough.output;
     EXPECT_NE(rough.error_output.find("5 runs of each side: the change of elapsed is known to +-"), std::string::npos)
@@ -183,9 +183,11 @@ TEST_F(CompareProgram, SeveralAreComparedWithTheReferenceAndCorrectedTogether) {
         EXPECT_NEAR(rows[i].at("relative").get<double>(),
                     rows[i].at("mean").get<double>() / rows[1].at("mean").get<double>(), 1e-9);
         p_values.emplace_back(rows[i].at("p"), rows[i].at("p_adjusted"));
+        const bool is_shown = p_values.back().second < 0.05;
+        EXPECT_EQ(rows[i].at("verdict"), !is_shown ? "no" : rows[i].at("relative") < 1 ? "faster" : "slower");
+        // The interval is at the level at which the line is tested.
+        EXPECT_EQ(is_shown, rows[i].at("relative_low") > 1 || rows[i].at("relative_high") < 1) << rows[i].dump();
     }
-    EXPECT_EQ(rows[0].at("verdict"), "faster");
-    EXPECT_LT(rows[0].at("relative_high").get<double>(), 1);
     // Holm: the least p is multiplied by 3, the next one by 2.
     std::sort(p_values.begin(), p_values.end());
     double least = 0;
@@ -243,12 +245,18 @@ TEST_F(CompareProgram, RunsWhatStandsBesideEachRun) {
 }
 
 TEST_F(CompareProgram, ComparesWithTheNewestBaseline) {
-    EXPECT_EQ(compare({"-n", "3", "--save", "main", "--", "sleep", "0.2"}).ending.status, 0);
-    EXPECT_EQ(compare({"-n", "4", "--save", "main", "--", "sleep", "0.01"}).ending.status, 0);
-    const Finished slower = compare({"-n", "5", "--baseline", "main", "--fail-if", "mean(elapsed) > 20%", "--format",
-                                     "json", "--", "sleep", "0.05"});
-    EXPECT_EQ(slower.ending.status, 1) << slower.error_output;
-    const auto rows = rows_of(json::parse(slower.output));
+    const auto with = [](std::vector<std::string> options, const std::string& block_size) {
+        const auto command = copy_of_zeros(block_size);
+        options.insert(options.end(), {"-e", "page-faults", "--"});
+        options.insert(options.end(), command.begin(), command.end());
+        return options;
+    };
+    EXPECT_EQ(compare(with({"-n", "3", "--save", "main"}, "128M")).ending.status, 0);
+    EXPECT_EQ(compare(with({"-n", "4", "--save", "main"}, "1k")).ending.status, 0);
+    const Finished greater = compare(
+        with({"-n", "5", "--baseline", "main", "--fail-if", "mean(page-faults) > 100%", "--format", "json"}, "64M"));
+    EXPECT_EQ(greater.ending.status, 1) << greater.error_output;
+    const auto rows = rows_of(json::parse(greater.output));
     EXPECT_EQ(rows[0].at("before_runs"), 4) << "of the newest alone";
     EXPECT_EQ(rows[0].at("after_runs"), 5);
     const Finished missing = compare({"--baseline", "other", "--", "true"});

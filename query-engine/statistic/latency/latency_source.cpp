@@ -347,6 +347,12 @@ std::vector<std::string> validity_warnings_of(const std::string& name, std::vect
                 "much as {} independent ones",
                 name, static_cast<double>(*correlation), in_order.size(), effective));
         }
+        if (const auto needed = values_needed_for_percentiles(in_order)) {
+            validity_warnings.push_back(fmt::format(
+                "{}: no intervals of percentiles: {} values that depend on those before them tell too little "
+                "of their own dependence; about {} would do",
+                name, in_order.size(), *needed));
+        }
         if (const auto runs = runs_test(in_order); is_ordered && runs && *runs < kSure) {
             validity_warnings.push_back(
                 fmt::format("{}: not in random order (runs test, p = {:.1g})", name, static_cast<double>(*runs)));

@@ -26,6 +26,17 @@ std::span<const std::uint64_t> looked_at(std::span<const std::uint64_t> in_order
     return in_order.first(std::min(in_order.size(), kDependenceValuesMax));
 }
 
+// Relative to the first, so that large ones keep their digits.
+std::vector<double> reals_of(std::span<const std::uint64_t> in_order) {
+    const auto values = looked_at(in_order);
+    std::vector<double> reals;
+    for (const std::uint64_t value : values) {
+        reals.push_back(value >= values[0] ? static_cast<double>(value - values[0])
+                                           : -static_cast<double>(values[0] - value));
+    }
+    return reals;
+}
+
 }  // namespace
 
 long double dependence_factor(std::vector<double> values) {
@@ -78,13 +89,27 @@ long double dependence_factor(std::vector<double> values) {
 }
 
 long double dependence_of_mean(std::span<const std::uint64_t> in_order) {
-    const auto values = looked_at(in_order);
-    std::vector<double> reals;
-    for (const std::uint64_t value : values) {  // relative to the first, so that large ones keep their digits
-        reals.push_back(value >= values[0] ? static_cast<double>(value - values[0])
-                                           : -static_cast<double>(values[0] - value));
+    return dependence_factor(reals_of(in_order));
+}
+
+std::optional<std::uint64_t> values_needed_for_percentiles(std::span<const std::uint64_t> in_order) {
+    constexpr double kCorrelationMin = 0.5;
+    constexpr double kIndependentMin = 40;  // values that tell as much, of a process of order 1
+    constexpr double kNeededMax = 1e15;
+    std::vector<double> values = reals_of(in_order);
+    if (values.size() < kDependenceValuesMin) {
+        return std::nullopt;
     }
-    return dependence_factor(std::move(reals));
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    for (double& value : values) {
+        value -= mean;
+    }
+    const std::vector<double> covariances = autocovariances(values, 1);
+    const double correlation = covariances[0] > 0 ? covariances[1] / covariances[0] : 0;
+    const double needed = kIndependentMin * (1 + correlation) / std::max(1 - correlation, 1 / kNeededMax);
+    return correlation < kCorrelationMin || static_cast<double>(values.size()) >= needed
+               ? std::nullopt
+               : std::optional{static_cast<std::uint64_t>(std::ceil(std::min(needed, kNeededMax)))};
 }
 
 long double dependence_of_share(std::span<const std::uint64_t> in_order, std::uint64_t limit) {

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,5 +27,10 @@ inline constexpr std::size_t kDependenceValuesMax = 1U << 17;
 [[nodiscard]] long double dependence_of_mean(std::span<const std::uint64_t> in_order);
 // The factor of the share of values up to `limit`, for the interval of a percentile.
 [[nodiscard]] long double dependence_of_share(std::span<const std::uint64_t> in_order, std::uint64_t limit);
+
+// Nothing if these values are enough for intervals of percentiles. Otherwise how many would be: values with an
+// autocorrelation of 0.5 or more at lag 1, fewer than 40 (1 + ρ) ÷ (1 − ρ), tell too little of their own dependence
+// (Coverage.OfValuesThatDependOnEachOther).
+[[nodiscard]] std::optional<std::uint64_t> values_needed_for_percentiles(std::span<const std::uint64_t> in_order);
 
 }  // namespace perfleet

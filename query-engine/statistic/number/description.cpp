@@ -86,6 +86,7 @@ Result<Description> describe(const ValuePieces& pieces, std::span<const Quantile
     std::vector<std::uint64_t> ranks{middle.index, middle.next()};
     description.dependence = dependence_of_mean(in_order);
     description.skewness = skewness_of(in_order);
+    const bool is_too_dependent = values_needed_for_percentiles(in_order).has_value();
     std::vector<std::uint64_t> sample{in_order.begin(), in_order.end()};
     std::sort(sample.begin(), sample.end());
     for (const Quantile quantile : percentiles) {
@@ -93,8 +94,10 @@ Result<Description> describe(const ValuePieces& pieces, std::span<const Quantile
         percentile.quantile = quantile;
         const long double dependence =
             sample.empty() ? 1 : dependence_of_share(in_order, sample[nearest_rank(quantile, sample.size())]);
-        percentile.ranks = rank_interval(quantile, moments.count(),
-                                         static_cast<long double>(moments.count()) / dependence, confidence);
+        if (!is_too_dependent) {
+            percentile.ranks = rank_interval(quantile, moments.count(),
+                                             static_cast<long double>(moments.count()) / dependence, confidence);
+        }
         const RankBetween between = rank_between(quantile, moments.count());
         ranks.insert(ranks.end(),
                      {nearest_rank(quantile, moments.count()), between.index, between.next(),

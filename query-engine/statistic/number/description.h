@@ -22,10 +22,10 @@ using ValuePieces = std::function<Result<Done>(const std::function<void(std::spa
 
 struct DescribedPercentile {
     Quantile quantile;
-    std::uint64_t nearest = 0;  // nearest rank
-    long double between = 0;    // type 7
-    std::optional<RankInterval> ranks;
-    std::uint64_t low = 0;  // values at the ranks of the interval, if there is one
+    std::uint64_t nearest = 0;          // nearest rank
+    long double between = 0;            // type 7
+    std::optional<RankInterval> ranks;  // none where too few values depend on each other (dependence.h)
+    std::uint64_t low = 0;              // values at the ranks of the interval, if there is one
     std::uint64_t high = 0;
 };
 

@@ -7,6 +7,19 @@
 #include "schemas/vocabulary/assert.h"
 
 namespace perfleet {
+namespace {
+
+// s ÷ √n of the effective size. Values that depend on each other vary less about their own mean than about the true
+// one: their variance is 1 − dependence ÷ n of it on average, which for independent ones is the divisor n − 1.
+long double standard_error(const Moments& moments, long double dependence) {
+    constexpr long double kLeft = 1.0L / 3;  // of the variance, at least
+    const auto count = static_cast<long double>(moments.count());
+    const long double left = std::max(kLeft, 1 - dependence / count);
+    const long double bias = dependence > 1 ? std::sqrt((1 - 1 / count) / left) : 1;
+    return bias * *moments.standard_deviation() / std::sqrt(count / dependence);
+}
+
+}  // namespace
 
 long double interval_factor(MeanBasis basis, long double count, long double confidence) {
     PERFLEET_ASSERT(confidence > 0 && confidence < 1);
@@ -17,12 +30,11 @@ long double interval_factor(MeanBasis basis, long double count, long double conf
 
 std::optional<Interval> mean_interval(const Moments& moments, MeanBasis basis, long double confidence,
                                       long double dependence) {
-    const auto deviation = moments.standard_deviation();
-    if (!deviation) {
+    if (!moments.standard_deviation()) {
         return std::nullopt;
     }
     const long double count = static_cast<long double>(moments.count()) / dependence;
-    const long double half_width = interval_factor(basis, count, confidence) * *deviation / std::sqrt(count);
+    const long double half_width = interval_factor(basis, count, confidence) * standard_error(moments, dependence);
     return Interval{*moments.mean() - half_width, *moments.mean() + half_width};
 }
 
@@ -35,7 +47,7 @@ std::optional<Interval> skewed_mean_interval(const Moments& moments, long double
     if (!plain || std::abs(slope) < kSlopeMin) {
         return plain;
     }
-    const long double error = *moments.standard_deviation() / std::sqrt(count);
+    const long double error = standard_error(moments, dependence);
     const long double factor = interval_factor(MeanBasis::kStudent, count, confidence);
     // T + γ T² ÷ 3√n + γ² T³ ÷ 27n + γ ÷ 6√n is nearly t-distributed, T being the mean's own statistic.
     const auto statistic = [&](long double t) { return (std::cbrt(1 + slope * (t - slope / 6)) - 1) * 3 / slope; };

@@ -347,6 +347,7 @@ Result<Done> import_text(const ImportOptions& options, const std::string& format
 }
 
 Result<Done> import_as_told(ImportOptions& options) {
+    PERFLEET_TRY(said_clock_hz(options));
     options.keys = PERFLEET_TRY(options.load_keys());
     if (!options.keys.empty() && options.target.empty()) {
         options.target = options.keys.front().own.name;
