@@ -281,8 +281,7 @@ std::string summary_text(const Answer& summary, std::span<const MeasuredSide> si
     constexpr std::size_t kOthersMax = 4;
     const Rows rows{summary};
     const Distribution distribution{sides};
-    std::vector<std::vector<std::string>> times{
-        {"elapsed", "mean", "+-", "median", "p90", "min", "max", "distribution"}};
+    std::vector<std::vector<std::string>> times{{"", "mean", "+-", "median", "p90", "min", "max", "distribution"}};
     std::vector<std::vector<std::string>> means{{"mean of"}};
     std::vector<std::vector<std::string>> relative{
         {"relative to " + sides[options.reference].side.name, "times", "low", "high", "p", "shown"}};
@@ -325,7 +324,8 @@ std::string summary_text(const Answer& summary, std::span<const MeasuredSide> si
     const bool has_parameters = !sides.front().side.parameters.empty();
     const std::string percent = fmt::format("{:g}", static_cast<double>(options.confidence * 100));
     return counted_noun(sides.front().elapsed.size(), "run") + (sides.size() > 1 ? " of each" : "") + "\n" + names +
-           "\n" + aligned(times, {0, 7}, screen) + (has_relative ? "\n" + aligned(means, {0}, screen) : "") +
+           "\n" + bold("elapsed", screen) + "\n" + aligned(times, {0, 7}, screen) +
+           (has_relative ? "\n" + aligned(means, {0}, screen) : "") +
            (has_parameters ? "\n" + plot(rows, sides, screen) : "") +
            (has_relative && sides.size() > 1 ? "\n" + aligned(relative, {0, 5}, screen) : "") +
            (rates.empty() ? "" : "\n" + bold("throughput", screen) + "\n" + rates) + "\n" + distribution.legend() +
