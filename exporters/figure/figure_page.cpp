@@ -158,11 +158,12 @@ std::string heat_map_page(const Answer& answer, const Answer& summary, const Fig
         step.push_back(cell.step);
         count.push_back(decimal(cell.count));
     }
-    page.content = "\"heat_map\":" +
-                   Json{{"begin", map.begin_time},        {"times", parts_json(map.times)},
-                        {"steps", parts_json(map.steps)}, {"has_rest", map.has_rest},
-                        {"is_log", map.is_log},           {"cells", {{"time", time}, {"step", step}, {"count", count}}}}
-                       .dump();
+    page.content = "\"heat_map\":" + Json{{"begin", map.begin_time},
+                                          {"times", parts_json(map.times)},
+                                          {"steps", parts_json(map.steps)},
+                                          {"has_rest", map.has_rest},
+                                          {"cells", {{"time", time}, {"step", step}, {"count", count}}}}
+                                         .dump();
     return figure_page(page);
 }
 

@@ -5,7 +5,6 @@
 //    "histogram":{"shape":"linear"|"log2"|"cumulative", "from":[…],"to":[…],"count":[…], "marks":[[name, value]],
 //                 "log2":null or {"from":[…],"to":[…],"count":[…]}},
 //    "heat_map":{"begin":…, "times":{"low":[…],"high":[…]}, "steps":{"low":[…],"high":[…]}, "has_rest":bool,
-//    "is_log":bool,
 //                "cells":{"time":[…],"step":[…],"count":[…]}},
 //    "schedule":…}                                                     schedule/schedule_page.h; one of these three
 //

@@ -132,7 +132,6 @@ TEST(HeatMapFigure, OfDecadesHasALogarithmicAxis) {
     answer.rows[0][4] = std::uint64_t{5};
     answer.rows[1][4] = std::uint64_t{15};
     answer.rows[2][4] = std::uint64_t{1'279};
-    EXPECT_EQ(data_of(heat_map_page(answer, summary_of("x")))["heat_map"]["is_log"], true);
     EXPECT_EQ(data_of(heat_map_page(answer, summary_of("x")))["heat_map"]["has_rest"], false);
     const std::string svg = svg_of(heat_map_figure(answer, summary_of("x")));
     EXPECT_NE(svg.find(">10 ns<"), std::string::npos);

@@ -416,7 +416,7 @@ def draws_decades_by_their_logarithm(browser, pages):
     path, answer = pages.figure("heat_decades.html", "latency", "--session", "last~1", "--heat-map", "--format", "json")
     rows = json.loads(answer)["rows"]
     browser.open(path)
-    check(browser.run("return window.figure.data.heat_map.is_log && !window.figure.data.heat_map.has_rest"), "steps of the heat map don't grow")
+    check(browser.run("return window.figure.chart.isLog && !window.figure.chart.hasRest"), "steps of the heat map don't grow")
     check(browser.run("return window.figure.chart.counts.reduce((a, b) => a + b)") == sum(row[5] for row in rows) == 5000, "cells hold each value once")
     faults = list(faults_of_charts(browser))
     texts = browser.run("return window.textsDrawn.map((one) => one.text)")
@@ -494,6 +494,9 @@ def draws_schedules(browser, pages):
           "a lane a thread")
     browser.run("const s = document.querySelector('.search'); s.value = '<B>&'; s.dispatchEvent(new Event('input'))")
     check(text_of(browser, ".search-result").startswith("1 thread"), text_of(browser, ".search-result"))
+    browser.run("document.querySelector('.search').focus()")
+    browser.keys(ENTER)
+    check(live(browser).startswith(NAME), f"Enter goes to {live(browser)}")
     check(browser.run("return document.querySelectorAll(':not(.tip) > b, i').length") == 0, "a name became an element")
     check(browser.run("return performance.getEntriesByType('resource').length") == 0, "the page loaded something")
 

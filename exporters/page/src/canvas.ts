@@ -1,6 +1,6 @@
 // A call tree on a canvas: drawing what is seen of it, zoom, pointer and keyboard. The canvas is as high as its container;
 // the container scrolls over as many rows as the tree has.
-import { onResize } from './dom.js';
+import { onResize, sizeCanvas } from './dom.js';
 import { type GestureHost, listenToGestures } from './gestures.js';
 import { frameAt, layOut, visitVisible } from './layout.js';
 import { fitted, useFont } from './text.js';
@@ -86,14 +86,9 @@ export class Graph implements GestureHost {
     }
 
     private measure(): void {
-        const ratio = window.devicePixelRatio || 1;
         this.width = this.container.clientWidth;
         this.height = this.container.clientHeight;
-        this.canvas.width = Math.max(1, Math.round(this.width * ratio));
-        this.canvas.height = Math.max(1, Math.round(this.height * ratio));
-        this.canvas.style.width = this.width + 'px';
-        this.canvas.style.height = this.height + 'px';
-        this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+        sizeCanvas(this.canvas, this.width, this.height);
     }
 
     private fitSpacer(): void {

@@ -1,5 +1,5 @@
 // A drawing on a canvas that can be pointed at, walked over by keys and, where it says so, zoomed.
-import { onResize } from './dom.js';
+import { onResize, sizeCanvas } from './dom.js';
 import { type GestureHost, listenToGestures } from './gestures.js';
 import { fitted, useFont } from './text.js';
 import { ink } from './theme.js';
@@ -8,18 +8,10 @@ import type { Column } from './table.js';
 const kLabelGap = 8;
 const kInks = ['text', 'soft', 'line', 'field', 'paper', 'accent'] as const;
 
-export interface ChartHost {
-    onHover(item: number, event: PointerEvent): void;
-    onSelect(item: number): void;
-    onZoom(): void;
-}
+export interface ChartHost { onHover(item: number, event: PointerEvent): void; onSelect(item: number): void; onZoom(): void }
 
 // What stands beside a chart.
-export interface ChartTable {
-    title: string;
-    isDown: boolean;
-    columns: Column[];
-}
+export interface ChartTable { title: string; isDown: boolean; columns: Column[] }
 
 export abstract class Chart implements GestureHost {
     readonly canvas: HTMLCanvasElement;
@@ -46,25 +38,18 @@ export abstract class Chart implements GestureHost {
     abstract get count(): number;  // of items
     abstract describe(item: number): string[];
     abstract table(): ChartTable;
-    abstract legend(): [colour: string, text: string][];
 
     protected heightOf(): number {
         return this.container.clientHeight;
     }
 
     drawNow(): void {
-        const ratio = window.devicePixelRatio || 1;
         this.width = this.container.clientWidth;
         this.height = Math.max(this.heightOf(), 60);
         if (this.width === 0) {
             return;
         }
-        this.canvas.width = Math.round(this.width * ratio);
-        this.canvas.height = Math.round(this.height * ratio);
-        this.canvas.style.width = this.width + 'px';
-        this.canvas.style.height = this.height + 'px';
-        const context = this.canvas.getContext('2d')!;
-        context.setTransform(ratio, 0, 0, ratio, 0, 0);
+        const context = sizeCanvas(this.canvas, this.width, this.height);
         useFont(context);
         this.ink = Object.fromEntries(kInks.map((name) => [name, ink(name)])) as typeof this.ink;
         this.draw(context);
@@ -132,6 +117,10 @@ export abstract class Chart implements GestureHost {
             return;
         }
         event.preventDefault();
+    }
+
+    legend(): [colour: string, text: string][] {
+        return [];
     }
 
     // Of the table; an item each, if a subclass doesn't say otherwise.

@@ -1,25 +1,11 @@
 // The data of pages: exporters/html/page_data.h, exporters/figure/figure_page.h and exporters/schedule/schedule_page.h have
 // the formats.
 
-export interface Head {
-    title: string;
-    ledgers: { name: string; text: string; is_whole: boolean }[];
-    warnings: string[];
-}
+export interface Head { title: string; ledgers: { name: string; text: string; is_whole: boolean }[]; warnings: string[] }
 
-export interface Slices {
-    start_ns: string;
-    width_ns: string;
-    count: number;
-}
+export interface Slices { start_ns: string; width_ns: string; count: number }
 
-export interface Session {
-    id: string;
-    name: string;
-    target: string;
-    architecture: string;
-    command: string;
-}
+export interface Session { id: string; name: string; target: string; architecture: string; command: string }
 
 export interface FlameData extends Head {
     event: string;
@@ -43,32 +29,20 @@ export interface FlameData extends Head {
     cut: { frames: number; value: number };
 }
 
-interface FigureHead extends Head {
-    subtitle: string;
-    unit: string;
-    decimals: number;
-    figures: [name: string, text: string][];
-}
+interface FigureHead extends Head { subtitle: string; unit: string; decimals: number; figures: [name: string, text: string][] }
 
-export interface Buckets {
-    from: string[];
-    to: string[];
-    count: string[];
-}
+export interface Buckets { from: string[]; to: string[]; count: string[] }
 
 export interface HistogramData extends FigureHead {
     kind: 'histogram';
-    histogram: Buckets & { shape: 'linear' | 'log2' | 'cumulative'; marks: [name: string, value: number][]; log2: Buckets | null };
+    histogram: Buckets & { shape: 'linear' | 'log2' | 'cumulative'; marks: [name: string, value: number][]; log2?: Buckets | null };
 }
 
-export interface Parts {
-    low: string[];
-    high: string[];
-}
+export interface Parts { low: string[]; high: string[] }
 
 export interface HeatMapData extends FigureHead {
     kind: 'heat map';
-    heat_map: { begin: string; times: Parts; steps: Parts; has_rest: boolean; is_log: boolean; cells: { time: number[]; step: number[]; count: string[] } };
+    heat_map: { begin: string; times: Parts; steps: Parts; has_rest: boolean; cells: { time: number[]; step: number[]; count: string[] } };
 }
 
 export interface Lane {

@@ -30,6 +30,18 @@ export function showSwatches(legend: HTMLElement, entries: [colour: string, text
     }));
 }
 
+// As large as these pixels of the page.
+export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+    const ratio = window.devicePixelRatio || 1;
+    const context = canvas.getContext('2d')!;
+    canvas.width = Math.max(1, Math.round(width * ratio));
+    canvas.height = Math.max(1, Math.round(height * ratio));
+    canvas.style.width = width + 'px';
+    canvas.style.height = height + 'px';
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    return context;
+}
+
 export function onResize(element: Element, act: () => void, signal: AbortSignal): void {
     const observer = new ResizeObserver(act);
     observer.observe(element);

@@ -147,9 +147,9 @@ export class ScheduleView extends FigureView<ScheduleData, ScheduleChart> {
         ['Escape', 'select nothing'],
         ['Enter', 'zoom to the run'],
         ['+ and -, Ctrl and wheel, double click', 'zoom'],
-        ['drag', 'move along the time'],
+        ['drag, Shift and arrow keys', 'move along the time'],
         ['0', 'show all'],
-        ['/', 'search a thread'],
+        ['/, then Enter', 'search a thread, and go to its longest run'],
     ] as const;
     private readonly search = this.part<HTMLInputElement>('search');
 
@@ -159,6 +159,11 @@ export class ScheduleView extends FigureView<ScheduleData, ScheduleChart> {
         this.part('searching').hidden = this.part('reset').hidden = false;
         this.part('reset').addEventListener('click', showAll);
         this.search.addEventListener('input', () => this.find(this.search.value));
+        this.search.addEventListener('keydown', (event) => {
+            if (event.key === 'Enter') {
+                this.chart.select(this.chart.longestFound());
+            }
+        });
         this.listenToKeys({ '/': () => this.search.focus(), 0: showAll });
         this.begin();
     }

@@ -15,6 +15,8 @@ export class HeatMapChart extends Chart {
     private readonly times: { low: number[]; high: number[] };
     private readonly steps: { low: number[]; high: number[] };
     private readonly most: number;
+    private readonly isLog: boolean;
+    private readonly hasRest: boolean;
     private readonly timeTotals: number[];
     private readonly low: number;
     private readonly high: number;
@@ -33,9 +35,14 @@ export class HeatMapChart extends Chart {
         this.most = this.counts.reduce((a, b) => Math.max(a, b), 0);
         this.timeTotals = this.times.low.map(() => 0);
         this.counts.forEach((count, i) => this.timeTotals[map.cells.time[i]] += count);
-        const last = this.steps.low.length - 1 - (map.has_rest ? 1 : 0);
-        this.low = this.steps.low[0];
-        this.high = last >= 0 ? this.steps.high[last] + 1 : this.low + 1;
+        const { low, high } = this.steps;
+        const sizes = low.map((from, i) => high[i] - from + 1);
+        // Quarters of powers of two, where values span decades.
+        this.isLog = new Set(sizes).size > 1 && low.every((from, i) => from % sizes[i] === 0 && (from < 8 ? sizes[i] === 1 : from / sizes[i] >= 4 && from / sizes[i] < 8));
+        this.hasRest = map.has_rest && !this.isLog;
+        const last = low.length - 1 - (this.hasRest ? 1 : 0);
+        this.low = low[0];
+        this.high = last >= 0 ? high[last] + 1 : this.low + 1;
         this.duration = Math.max(1, this.times.high.at(-1) ?? 1);
     }
 
@@ -53,7 +60,7 @@ export class HeatMapChart extends Chart {
     }
 
     private yOf(value: number): number {
-        const place = (at: number) => this.map.is_log ? Math.log2(Math.max(at, 0.5)) : at;
+        const place = (at: number) => this.isLog ? Math.log2(Math.max(at, 0.5)) : at;
         return this.bottom - (place(value) - place(this.low)) / (place(this.high) - place(this.low)) * (this.bottom - this.top);
     }
 
@@ -85,11 +92,11 @@ export class HeatMapChart extends Chart {
             return;
         }
         this.bottom = this.height - kHeatMapEdge.bottom;
-        this.top = kHeatMapEdge.top + (this.map.has_rest ? kHeatMapBeyond + 6 : 0);
+        this.top = kHeatMapEdge.top + (this.hasRest ? kHeatMapBeyond + 6 : 0);
         const end = this.width - kHeatMapEdge.right;
         context.fillStyle = this.ink.field;
         context.fillRect(kHeatMapEdge.left, this.top, end - kHeatMapEdge.left, this.bottom - this.top);
-        if (this.map.has_rest) {
+        if (this.hasRest) {
             context.fillRect(kHeatMapEdge.left, kHeatMapEdge.top, end - kHeatMapEdge.left, kHeatMapBeyond);
             this.text(context, 'beyond', kHeatMapEdge.left - 8, kHeatMapEdge.top + 12, 'right');
         }
@@ -108,8 +115,8 @@ export class HeatMapChart extends Chart {
     private drawAxes(context: CanvasRenderingContext2D, end: number): void {
         const most = Math.max(2, Math.floor((this.bottom - this.top) / 36));
         const worth = 10 ** this.data.decimals;
-        for (const tick of (this.map.is_log ? logTicksOf(Math.max(this.low, 1), this.high, most) : ticksOf(this.low, this.high, most))) {
-            this.text(context, quantityText(tick / worth, this.data.unit, this.map.is_log ? tick / worth : this.high / worth), kHeatMapEdge.left - 8, Math.max(this.yOf(tick) + 4, this.top + 10), 'right', this.ink.soft, kHeatMapEdge.left - 34);
+        for (const tick of (this.isLog ? logTicksOf(Math.max(this.low, 1), this.high, most) : ticksOf(this.low, this.high, most))) {
+            this.text(context, quantityText(tick / worth, this.data.unit, this.isLog ? tick / worth : this.high / worth), kHeatMapEdge.left - 8, Math.max(this.yOf(tick) + 4, this.top + 10), 'right', this.ink.soft, kHeatMapEdge.left - 34);
         }
         context.fillStyle = this.ink.text;
         context.fillRect(kHeatMapEdge.left, this.bottom, end - kHeatMapEdge.left, 1);
@@ -122,7 +129,7 @@ export class HeatMapChart extends Chart {
         context.save();
         context.translate(13, (this.top + this.bottom) / 2);
         context.rotate(-Math.PI / 2);
-        this.text(context, this.map.is_log ? 'value, by its logarithm' : 'value', 0, 0, 'center', this.ink.text, this.bottom - this.top);
+        this.text(context, this.isLog ? 'value, by its logarithm' : 'value', 0, 0, 'center', this.ink.text, this.bottom - this.top);
         context.restore();
     }
 
@@ -156,7 +163,7 @@ export class HeatMapChart extends Chart {
     }
 
     private isBeyond(i: number): boolean {
-        return this.map.has_rest && this.map.cells.step[i] === this.steps.low.length - 1;
+        return this.hasRest && this.map.cells.step[i] === this.steps.low.length - 1;
     }
 
     override describe(i: number): string[] {

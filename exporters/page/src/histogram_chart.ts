@@ -38,7 +38,7 @@ export class HistogramChart extends Chart {
         super(container, host, signal);
         const { shape, log2 } = data.histogram;
         this.linear = barsOf(data.histogram, shape === 'log2');
-        this.log = log2 && barsOf(log2, true);
+        this.log = log2 ? barsOf(log2, true) : null;
         this.total = this.linear.soFar.at(-1) ?? 0;
         this.hasTwo = shape !== 'log2';
         const layouts = [{ name: 'Counts', title: 'values in each bucket' }, { name: 'Cumulative', title: 'the share of values up to each bucket' }, { name: 'Logarithmic', title: 'values in each power of two' }];

@@ -1,14 +1,7 @@
 // Where frames stand: from left[i] on, as wide as their total, in samples.
 import type { Tree } from './tree.js';
 
-export interface Viewport {
-    from: number;
-    to: number;
-    width: number;
-    least: number;
-    firstDepth: number;
-    lastDepth: number;
-}
+export interface Viewport { from: number; to: number; width: number; least: number; firstDepth: number; lastDepth: number }
 
 // Siblings in the tree's order, or `bySize` the greatest first.
 export function layOut(tree: Tree, total: Float64Array, bySize: boolean): Float64Array {

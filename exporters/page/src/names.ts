@@ -1,16 +1,9 @@
 // The page's data as arrays.
 import type { FlameData, Slices } from './data.js';
 
-export interface Verdict {
-    change: number;
-    text: string;
-}
+export interface Verdict { change: number; text: string }
 
-export interface SliceTimes {
-    startMs: number;
-    widthMs: number;
-    count: number;
-}
+export interface SliceTimes { startMs: number; widthMs: number; count: number }
 
 export class Profile {
     readonly functionCount: number;

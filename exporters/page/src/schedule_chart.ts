@@ -212,6 +212,11 @@ export class ScheduleChart extends Chart {
         }
     }
 
+    // The longest run of the threads that a search finds; -1: none.
+    longestFound(): number {
+        return this.thread.reduce((best, thread, i) => this.found?.has(thread) && (best < 0 || this.length[i] > this.length[best]) ? i : best, -1);
+    }
+
     // From a preempted run to the next one the thread waits for a CPU.
     private drawWait(context: CanvasRenderingContext2D, spans: number[], i: number, top: number, end: number): void {
         const from = this.xOf(this.begin[spans[i]] + this.length[spans[i]]);
@@ -332,7 +337,10 @@ export class ScheduleChart extends Chart {
         if (event.ctrlKey || event.metaKey || event.altKey) {
             return;
         }
-        if (event.key === '+' || event.key === '=') {
+        const by = (this.to - this.from) / 4 * (event.key === 'ArrowLeft' ? -1 : 1);
+        if (event.shiftKey && (event.key === 'ArrowLeft' || event.key === 'ArrowRight')) {
+            this.show(this.from + by, this.to + by);
+        } else if (event.key === '+' || event.key === '=') {
             this.zoomAt(middle, 0.5);
         } else if (event.key === '-') {
             this.zoomAt(middle, 2);

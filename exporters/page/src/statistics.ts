@@ -73,12 +73,7 @@ export function studentQuantile(tail: number, degrees: number): number {
 const kNormalQuantile = 1.959963984540054;
 const kTail = 0.025;
 
-export interface Interval {
-    share: number;
-    low: number;
-    high: number;
-    effect: number;
-}
+export interface Interval { share: number; low: number; high: number; effect: number }
 
 // The interval of 95 % of Σ hits ÷ Σ counts; null where fewer than two clusters have samples. Of samples that weigh
 // differently both are sums of weights, and `weightOfOne` stands for a sample of equal weights (Kish).

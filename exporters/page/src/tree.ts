@@ -66,10 +66,7 @@ export function largestFrame(tree: Tree, total: Float64Array, number: number): n
     return best;
 }
 
-export interface Sums {
-    self: Float64Array;
-    total: Float64Array;
-}
+export interface Sums { self: Float64Array; total: Float64Array }
 
 // Self and total of each function, at or below frame `first`.
 export function functionSums(tree: Tree, functionCount: number, first = 0): Sums {

@@ -52,13 +52,10 @@ function heatMapOf(answer: Answer, summary: Answer): HeatMapData {
     const [times, steps] = [parts(1, 2), parts(3, 4)];
     const size = (i: number) => Number(steps.high[i]) - Number(steps.low[i]);
     const last = steps.low.length - 1;
-    const isUneven = last > 0 && size(last) !== size(0);
-    // Quarters of a power of two (query-engine/statistic/latency/heat_map.h).
-    const isLog = isUneven && steps.low.every((low, i) => size(i) === 0 || (Number(low) % (size(i) + 1) === 0 && Number(low) < 8 * (size(i) + 1)));
     return {
         ...headOf(answer, summary, 'over time'), kind: 'heat map',
         heat_map: {
-            begin: String(answer.rows[0]?.[0] ?? ''), times, steps, is_log: isLog, has_rest: isUneven && !isLog,
+            begin: String(answer.rows[0]?.[0] ?? ''), times, steps, has_rest: last > 0 && size(last) !== size(0),
             cells: { time: answer.rows.map((row) => times.numbers.get(`${row[1]} ${row[2]}`)!), step: answer.rows.map((row) => steps.numbers.get(`${row[3]} ${row[4]}`)!), count: texts(answer.rows, 5) },
         },
     };
