@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
-    betaQuantile, calleesOf, callersOf, changed, durationText, formatAmount, fragmentOf, frameAt, functionSums, inUnit, invertedOf, largestFrame,
-    layOut, makeTree, numberOf, outermostFrames, Profile, shadeOfCount, shareInterval, sourcesOf, stateOf, stepOf, studentQuantile, ticksOf, visitVisible,
+    betaQuantile, calleesOf, callersOf, changed, Colours, durationText, formatAmount, fragmentOf, frameAt, functionSums, inUnit, invertedOf, largestFrame,
+    layOut, logTicksOf, makeTree, numberOf, outermostFrames, Profile, quantityText, shadeOfCount, shareInterval, sourcesOf, stateOf, stepOf, studentQuantile, ticksOf, visitVisible,
 } from './dist/modules.mjs';
 
 const near = (value, expected, tolerance = 1e-9) => assert.ok(Math.abs(value - expected) <= tolerance, `${value}, not ${expected}`);
@@ -144,6 +144,40 @@ test('axes of figures have round steps', () => {
     assert.deepEqual(ticksOf(-0.5, 3, 4), [0, 1, 2, 3]);
     assert.deepEqual(ticksOf(72, 157, 5), [80, 100, 120, 140]);
     assert.ok(Object.is(ticksOf(0, 10)[0], 0));
+});
+
+test('logarithmic axes have as many powers of ten as fit', () => {
+    assert.deepEqual(logTicksOf(1, 100, 8), [1, 2, 5, 10, 20, 50, 100]);
+    assert.deepEqual(logTicksOf(30, 40_000, 4), [100, 1_000, 10_000]);
+    assert.deepEqual(logTicksOf(1, 1e12, 4), [1, 1e6, 1e12]);
+    assert.deepEqual(logTicksOf(3, 4, 8), []);
+});
+
+test('quantities are told in the unit that suits them', () => {
+    assert.deepEqual([quantityText(11_000_000, 'ns'), quantityText(0.5, 'us'), quantityText(2, 'ms', 5_000)], ['11 ms', '500 ns', '0.002 s']);
+    assert.deepEqual([quantityText(3 * 1024 * 1024, 'bytes'), quantityText(512, 'bytes'), quantityText(12_500_000, 'cycles'), quantityText(7, '')], ['3 MiB', '512 bytes', '12.5 M cycles', '7']);
+});
+
+// Samples of functions f, g (inlined), of the kernel, of JIT code and of Python, below a command.
+const colours = (image, value = [9, 9, 20, 1, 1]) => {
+    const profile = new Profile({
+        strings: ['sh', 'f', 'g (inlined)', 'k', 'j', 'p', image, '[kernel.kallsyms]', '[JIT]', '[python]'],
+        functions: { name: [0, 1, 2, 3, 4, 5], image: [-1, 6, 6, 7, 8, 9] }, frames: { depth: [0, 1, 1, 1, 1, 1], function: [0, 1, 2, 3, 4, 5] },
+        cells: { frame: [1, 1, 1, 1, 1], slice: [0, 0, 0, 0, 0], value }, slices: { start_ns: '0', width_ns: '1', count: 1 }, before: null,
+    });
+    return new Colours(profile, functionSums(makeTree(profile.frameDepth, profile.frameFunction, profile.selfOf(0, 1)), 6));
+};
+
+test('colours tell kinds and functions apart', () => {
+    const made = colours('app');
+    assert.deepEqual(made.kinds, ['', 'user', 'inlined', 'kernel', 'JIT', 'interpreted']);
+    assert.equal(new Set([1, 2, 3, 4, 5].map((number) => made.of('kind', number, 0, false))).size, 5);
+    assert.equal(made.of('function', 1, 0, false), colours('other').of('function', 1, 0, false));
+    assert.notEqual(made.of('function', 1, 0, false), made.of('function', 2, 0, false));
+    assert.notEqual(made.of('image', 1, 0, true), made.of('image', 1, 0, false));
+    // Nearly all that isn't the kernel's is one image's.
+    assert.equal(made.best(), 'function');
+    assert.equal(colours('app', [9, 0, 20, 9, 9]).best(), 'image');
 });
 
 test('values keep all digits of their unit', () => {

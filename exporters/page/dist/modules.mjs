@@ -26,6 +26,98 @@ function shadeOfCount(count, most) {
   return most <= 1 ? 1 : Math.log(count) / Math.log(most);
 }
 
+// src/colours.ts
+var kFirstHue = 28;
+var kGoldenAngle = 137.508;
+var kOneImage = 0.8;
+var kKindHues = { kernel: 212, user: 28, inlined: 62, JIT: 140, interpreted: 292 };
+function hashOf(text) {
+  let hash = 2166136261;
+  for (let i = 0; i < text.length; i++) {
+    hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
+  }
+  return hash >>> 8;
+}
+var Colours = class {
+  constructor(profile, sums) {
+    this.profile = profile;
+    this.sums = sums;
+    const numbers = [...profile.functionName.keys()];
+    this.kinds = numbers.map((i) => this.kindOf(i));
+    this.hashes = Uint32Array.from(numbers, (i) => hashOf(profile.name(i)));
+    this.imageHues = this.rankHues((number) => profile.functionImage[number]);
+    this.commandHues = this.rankHues((number) => profile.isCommand(number) ? number : -1);
+  }
+  profile;
+  sums;
+  kinds;
+  // of functions; '': a command
+  imageHues;
+  commandHues;
+  hashes;
+  cache = /* @__PURE__ */ new Map();
+  kindOf(number) {
+    const image = this.profile.image(number);
+    const isKernel = image.startsWith("[kernel") || image.startsWith("[guest.kernel") || image.endsWith(".ko]");
+    return image === "" ? "" : isKernel ? "kernel" : image === "[JIT]" ? "JIT" : image === "[python]" ? "interpreted" : this.profile.name(number).endsWith(" (inlined)") ? "inlined" : "user";
+  }
+  // The most sampled first: they get the hues that lie farthest apart.
+  rankHues(keyOf) {
+    const sums = /* @__PURE__ */ new Map();
+    this.kinds.forEach((_, i) => keyOf(i) >= 0 && sums.set(keyOf(i), (sums.get(keyOf(i)) ?? 0) + this.sums.total[i]));
+    const keys = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a) || a - b);
+    return new Map(keys.map((key, rank) => [key, (kFirstHue + rank * kGoldenAngle) % 360]));
+  }
+  // What tells a page's frames apart.
+  best() {
+    const sums = /* @__PURE__ */ new Map();
+    this.kinds.forEach((kind, i) => kind !== "" && kind !== "kernel" && sums.set(this.profile.functionImage[i], (sums.get(this.profile.functionImage[i]) ?? 0) + this.sums.self[i]));
+    const values = [...sums.values()];
+    return values.length > 0 && Math.max(...values) > kOneImage * values.reduce((a, b) => a + b) ? "function" : "image";
+  }
+  made(hue, saturation, shade, isDark) {
+    const key = ((hue * 16 | 0) * 128 + saturation) * 64 + shade * 2 + (isDark ? 1 : 0);
+    let text = this.cache.get(key);
+    if (text === void 0) {
+      text = isDark ? `hsl(${hue} ${saturation * 0.7}% ${27 + shade}%)` : `hsl(${hue} ${saturation}% ${74 + shade}%)`;
+      this.cache.set(key, text);
+    }
+    return text;
+  }
+  // `command`: the one that the frame is of, or -1.
+  of(by, number, command, isDark) {
+    const kind = this.kinds[number] ?? "";
+    if (by === "command" ? command < 0 : kind === "") {
+      return isDark ? "#3d434b" : "#d5d9de";
+    }
+    const hash = this.hashes[number];
+    const shade = hash % 9 - 4;
+    switch (by) {
+      case "command":
+        return this.made(this.commandHues.get(command), 60, shade, isDark);
+      case "function":
+        return this.made(hash % 360, 65, shade, isDark);
+      case "kind":
+        return this.made(kKindHues[kind], 70, shade, isDark);
+      case "image":
+        return this.made(kind === "kernel" ? kKindHues.kernel : this.imageHues.get(this.profile.functionImage[number]), 70, shade, isDark);
+    }
+  }
+  // What the legend calls a function's colour; '': nothing.
+  keyOf(by, number) {
+    return by === "command" ? this.profile.isCommand(number) ? this.profile.name(number) : "" : by === "kind" ? this.kinds[number] : this.kinds[number] === "" ? "" : by === "image" ? this.profile.image(number) : this.profile.name(number);
+  }
+  // `change`: 1 more, -1 less, 0 noise; `points`: difference of the frame's shares.
+  static ofChange(change, points, isDark) {
+    if (change === 0) {
+      return isDark ? "#40454c" : "#dcdfe3";
+    }
+    const strength = Math.min(1, 0.35 + Math.sqrt(Math.abs(points)) * 2);
+    const hue = change > 0 ? 8 : 215;
+    return isDark ? `hsl(${hue} ${40 + 35 * strength}% ${30 + 14 * strength}%)` : `hsl(${hue} ${60 + 30 * strength}% ${88 - 26 * strength}%)`;
+  }
+};
+
 // src/format.ts
 function durationText(ns, range = ns, digits = 6) {
   const [unit, worth] = range >= 1e9 ? ["s", 1e9] : range >= 1e6 ? ["ms", 1e6] : range >= 1e3 ? ["us", 1e3] : ["ns", 1];
@@ -496,6 +588,7 @@ function sourcesOf(tree, inverted, frame) {
   return sources;
 }
 export {
+  Colours,
   Profile,
   betaQuantile,
   calleesOf,

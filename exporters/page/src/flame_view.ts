@@ -35,7 +35,8 @@ export class FlameView extends View implements GraphHost {
         ['Backspace', 'zoom out to the caller'],
         ['+ and -, Ctrl and wheel, pinch', 'zoom'],
         ['drag', 'move what is zoomed'],
-        ['/ n N', 'search, next and previous match'],
+        ['/, then Enter', 'search, and go to the largest match'],
+        ['n N', 'the next and the previous one, by size'],
         ['f i v s', 'flame graph, icicle graph, inverted graph, sandwich of the function'],
     ] as const;
     private readonly profile: Profile;

@@ -1,5 +1,6 @@
 // What needs no browser, for page_test.mjs.
 export { logTicksOf, shadeOfCount, stepOf, ticksOf } from './axis.js';
+export { Colours } from './colours.js';
 export { durationText, formatAmount, inUnit, quantityText } from './format.js';
 export { frameAt, layOut, visitVisible } from './layout.js';
 export { changed, fragmentOf, numberOf, stateOf } from './link.js';
