@@ -46,7 +46,7 @@ TEST(ArgumentsProgram, SayWhereAnOptionBelongs) {
 
 TEST(ArgumentsProgram, SuggestNothingThatIsFar) {
     expect_refused({"perfleet", "solve-it"}, "perfleet: unknown command 'solve-it'\n");
-    expect_refused({"perfleet", "top", "word"}, "perfleet top: unexpected argument 'word'\n");
+    expect_refused({"perfleet", "top", "word"}, "perfleet: unexpected argument 'word': it is no file");
 }
 
 std::vector<std::string> commands_of_help(const std::string& help) {

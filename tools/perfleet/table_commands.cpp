@@ -142,9 +142,9 @@ Result<int> show(const QueryCommand& query, TableOptions& options) {
 Result<Done> take_file_and_command(const std::vector<std::string>& arguments, TableOptions& options) {
     take_words(options.words, arguments, options.query, options.live.options.command);
     return options.words.empty() ? Result<Done>{Done{}}
-                                 : Error{ErrorCode::kUsage, "'" + options.words.front() +
-                                                                "': no perf.data file or profile of pprof; a command "
-                                                                "stands behind --"};
+                                 : Error{ErrorCode::kUsage, "unexpected argument '" + options.words.front() +
+                                                                "': it is no file of perf or pprof; a command to "
+                                                                "record stands behind --"};
 }
 
 Result<Done> check_live(const TableOptions& options) {

@@ -76,8 +76,10 @@ def comparison(first, second):
     a = numpy.array(first, dtype=float)
     b = numpy.array(second, dtype=float)
     tied = len(set(first) | set(second)) < len(first) + len(second)
-    exact = not tied and len(first) <= 50 and len(second) <= 50
-    test = stats.mannwhitneyu(b, a, method="exact" if exact else "asymptotic")
+    exact = len(first) <= 50 and len(second) <= 50
+    enumerated = stats.PermutationMethod(n_resamples=numpy.inf)  # as benchstat's: few values with ties
+    method = enumerated if tied and len(first) + len(second) <= 20 else "exact" if exact and not tied else "asymptotic"
+    test = stats.mannwhitneyu(b, a, method=method)
     welch = stats.ttest_ind(b, a, equal_var=False)
     v1, v2 = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
     degrees = (v1 + v2) ** 2 / (v1 ** 2 / (len(a) - 1) + v2 ** 2 / (len(b) - 1))

@@ -10,13 +10,13 @@ import type { Place, Tab } from './tab.js';
 
 const kWithIntervals = ['median', 'p95', 'p99'];
 const kShapes = ['log2', 'linear', 'cumulative'] as const;
-const kDecimals: Record<string, [unit: string, decimals: number]> = { ns: ['us', 3] };  // as exporters/figure shows values
 
 function headOf(answer: Answer, summary: Answer, what: string) {
     const of = reader(summary);
     const row = summary.rows[0] ?? [];
     const unit = answer.columns.find((column) => column.name === 'from')?.unit ?? '';
-    const [shown, decimals] = kDecimals[unit] ?? [unit, 0];
+    const parts = /^0\.(0*1) (.+)$/.exec(unit);  // "0.001 us" (query-engine/statistic/answer/value_unit.h)
+    const [shown, decimals] = parts ? [parts[2], parts[1].length] : [unit, 0];
     const names = ['count', 'min', 'median', 'mean', 'sd', 'p90', 'p95', 'p99', 'max'];
     const text = (name: string) => {
         const column = summary.columns.find((one) => one.name === name);
@@ -39,7 +39,7 @@ const texts = (rows: Cell[][], place: number) => rows.map((row) => String(row[pl
 function histogramOf(answer: Answer, summary: Answer, shape: typeof kShapes[number]): HistogramData {
     const head = headOf(answer, summary, 'histogram');
     const of = reader(summary);
-    const marks = ['median', 'p95', 'p99'].map((name): [string, number] => [name, Number(of(summary.rows[0] ?? [], name) ?? NaN) / 10 ** head.decimals]).filter(([, value]) => !Number.isNaN(value));
+    const marks = kWithIntervals.map((name): [string, number] => [name, Number(of(summary.rows[0] ?? [], name) ?? NaN) * 10 ** head.decimals]).filter(([, value]) => !Number.isNaN(value));
     return { ...head, kind: 'histogram', histogram: { shape, from: texts(answer.rows, 0), to: texts(answer.rows, 1), count: texts(answer.rows, 2), marks, log2: null } };
 }
 
