@@ -49,7 +49,7 @@ OFFERED_TO_IMPORTERS = {
 # In which order the sub-folders of a module stand: each may include itself and those before it, so there are no circles.
 # "." is the files of the module's own folder. Tests may include all.
 FOLDER_ORDER = {
-    "schemas": "vocabulary host text gzip columns perf sel4 wire session pprof peers zmtp zeromq",
+    "schemas": "vocabulary host text gzip columns perf sel4 wire session pprof otlp peers zmtp zeromq",
     "daemon": "terminal log option listen metrics service start command-line",
     "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire network metrics small source/sel4 bare-metal"
                         " source/linux/bpf source/linux/image source/linux/event source/linux/opening source/linux spool linux/host"
@@ -61,8 +61,8 @@ FOLDER_ORDER = {
     "query-engine": "limits ledger select symbol scan statistic/answer statistic/number statistic/session statistic/stack"
                     " statistic/latency statistic/diff statistic/profile statistic/kernel statistic/counter statistic service wire http http/pyroscope http/push http/api .",
     "exporters": "sink report figure profile rows script timeline * format",  # no format includes another
-    "tools": "perfleet/shell perfleet/import/session perfleet/import perfleet/mcp perfleet/query perfleet/session perfleet/function perfleet/record perfleet/live"
-             " perfleet/store perfleet",
+    "tools": "perfleet/shell perfleet/import/session perfleet/import perfleet/mcp perfleet/query perfleet/send perfleet/session perfleet/function perfleet/record"
+             " perfleet/live perfleet/store perfleet",
 }
 
 # What a unit test may include beyond its folder's rule: real neighbours instead of imitations.
@@ -100,8 +100,8 @@ LIBRARIES = [
     Library("libbpf", r"bpf/\w+\.h$", ("target-collector/source/linux/bpf/",)),
     Library("libiberty", r"libiberty/", ("query-engine/symbol/",)),
     Library("Boost.Math", r"boost/math/", ("query-engine/statistic/number/distribution.cpp",)),
-    Library("Boost.Beast", r"boost/(asio|beast)/", ("query-engine/http/http_server.cpp",)),
-    Library("OpenSSL", r"openssl/", ("query-engine/http/tls.cpp",)),
+    Library("Boost.Beast", r"boost/(asio|beast)/", ("query-engine/http/http_server.cpp", "tools/perfleet/send/otlp_sender.cpp")),
+    Library("OpenSSL", r"openssl/", ("query-engine/http/tls.cpp", "tools/perfleet/send/otlp_sender.cpp")),
     Library("RE2", r"re2/", ("storage/select/matcher.cpp",)),
     Library("Cap'n Proto", r"(capnp|kj)/|.*\.capnp\.h$", ("gateway/admission/", "gateway/ingest/reply.cpp", "query-engine/wire/", "tests/"),
             in_unit_tests=True),
@@ -109,7 +109,7 @@ LIBRARIES = [
             in_unit_tests=True),
     Library("prometheus-cpp", r"prometheus/", ("daemon/metrics/metrics_server.cpp",)),
     Library("libtraceevent", r"traceevent/", ("exporters/script/trace_format.cpp",)),
-    Library("protozero", r"protozero/", ("exporters/", "query-engine/http/", "schemas/pprof/", "target-collector/intake/", "tests/pprof/")),
+    Library("protozero", r"protozero/", ("exporters/", "query-engine/http/", "schemas/otlp/", "schemas/pprof/", "target-collector/intake/", "tools/perfleet/send/otlp_sender.cpp", "tests/pprof/")),
     Library("cairo", r"cairo(\.h$|-|/)", ("exporters/figure/png.cpp",)),
     Library("spdlog", r"spdlog/", ("daemon/log/log.cpp",)),
     Library("GoogleTest", r"(gtest|gmock)/", ("tests/",), in_unit_tests=True),

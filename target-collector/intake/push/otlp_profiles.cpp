@@ -8,11 +8,11 @@
 #include <utility>
 #include <variant>
 
+#include "schemas/otlp/otlp_message.h"
 #include "schemas/pprof/checked_message.h"
 #include "schemas/text/hex.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "target-collector/intake/push/otlp_message.h"
 #include "target-collector/intake/session/event_of_amounts.h"
 
 namespace perfleet {

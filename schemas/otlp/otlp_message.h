@@ -6,7 +6,7 @@
 
 namespace perfleet::otlp {
 
-// Also ProfilesData, which has the same fields.
+// ExportProfilesServiceRequest; also ProfilesData, which has the same fields.
 enum class Request : protozero::pbf_tag_type { kResourceProfiles = 1, kDictionary = 2 };
 
 enum class Dictionary : protozero::pbf_tag_type {
@@ -25,7 +25,7 @@ enum class Resource : protozero::pbf_tag_type { kAttributes = 1 };
 
 enum class ScopeProfiles : protozero::pbf_tag_type { kScope = 1, kProfiles = 2 };
 
-enum class Scope : protozero::pbf_tag_type { kName = 1 };
+enum class Scope : protozero::pbf_tag_type { kName = 1, kVersion = 2 };
 
 enum class Profile : protozero::pbf_tag_type {
     kSampleType = 1,
@@ -70,5 +70,12 @@ enum class Attribute : protozero::pbf_tag_type { kKey = 1, kValue = 2, kUnit = 3
 enum class KeyValue : protozero::pbf_tag_type { kKey = 1, kValue = 2, kKeyString = 3 };
 
 enum class AnyValue : protozero::pbf_tag_type { kText = 1, kBool = 2, kInteger = 3, kDouble = 4, kString = 8 };
+
+// ExportProfilesServiceResponse, its ExportProfilesPartialSuccess, and google.rpc.Status of errors.
+enum class Response : protozero::pbf_tag_type { kPartialSuccess = 1 };
+
+enum class PartialSuccess : protozero::pbf_tag_type { kRejectedProfiles = 1, kErrorMessage = 2 };
+
+enum class Status : protozero::pbf_tag_type { kCode = 1, kMessage = 2 };
 
 }  // namespace perfleet::otlp
