@@ -596,6 +596,8 @@ private:
     static void take_label(const Attribute& attribute, PushedSample& sample) {
         if (attribute.key == "thread.id") {
             sample.tid = in_u32(attribute.value.number);
+        } else if (attribute.key == "process.pid") {
+            sample.pid = in_u32(attribute.value.number);
         } else if (attribute.key == "thread.name") {
             sample.thread_name = attribute.value.text;
         } else if (attribute.key == "cpu.logical_number") {

@@ -1,6 +1,7 @@
 #include "target-collector/intake/push/profile_rows.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <unordered_map>
@@ -275,7 +276,7 @@ private:
     void append(const PushedSample& sample, const Stack& stack, const std::string& labels) {
         cpus_.insert(sample.cpu);
         const std::uint32_t tid = thread_of(sample);
-        const std::uint32_t pid = profile_.pid != 0 ? profile_.pid : tid;
+        const std::uint32_t pid = pid_of(sample) != 0 ? pid_of(sample) : tid;
         const bool is_zero = std::ranges::all_of(sample.values, [](std::int64_t value) { return value == 0; });
         for (std::uint16_t i = 0; i < sample.values.size(); ++i) {
             if (sample.values[i] != 0 || (is_zero && i == 0)) {
@@ -307,19 +308,25 @@ private:
                       bytes});
     }
 
+    [[nodiscard]] std::uint32_t pid_of(const PushedSample& sample) const {
+        return sample.pid != 0 ? sample.pid : profile_.pid;
+    }
+
     // Threads without a number have one by their name, the same at all times.
     std::uint32_t thread_of(const PushedSample& sample) {
         const std::string name = sample.thread_name.empty() ? profile_.command : printable(sample.thread_name);
         RunHash hash{0};
         hash.text(name);
-        const std::uint32_t tid = sample.tid != 0     ? sample.tid
-                                  : profile_.pid != 0 ? profile_.pid
-                                                      : 1 + static_cast<std::uint32_t>(hash.value() % kNamedThreads);
-        if (present_.insert(tid).second) {
+        const std::uint32_t tid = sample.tid != 0       ? sample.tid
+                                  : pid_of(sample) != 0 ? pid_of(sample)
+                                                        : 1 + static_cast<std::uint32_t>(hash.value() % kNamedThreads);
+        const auto [present, is_new] = present_.try_emplace(tid, name);
+        if (is_new || present->second != name) {
+            present->second = name;
             TaskRow row;
             row.time = now_;
-            row.op = TaskOp::kPresent;
-            row.pid = profile_.pid != 0 ? profile_.pid : tid;
+            row.op = is_new ? TaskOp::kPresent : TaskOp::kComm;
+            row.pid = pid_of(sample) != 0 ? pid_of(sample) : tid;
             row.tid = tid;
             row.string = definitions_.string(cut(name, limits::kLabelSizeBytesMax), now_);
             append_task_row(sink_, row);
@@ -343,7 +350,7 @@ private:
     bool is_written_ = false;
     BucketNumber bucket_{0};
     Ticks now_{0};
-    std::set<std::uint32_t> present_;  // in the part
+    std::map<std::uint32_t, std::string> present_;  // threads of the part, and their names
     std::set<std::uint32_t> cpus_;
     std::uint64_t part_count_ = 0;
     Seq seq_before_ = rows_.last_seq();

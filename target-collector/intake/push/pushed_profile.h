@@ -41,6 +41,7 @@ struct PushedSample {
     std::vector<std::int64_t> values;          // one of each type
     std::vector<SampleLabel> labels;
     std::uint32_t cpu = 0;
+    std::uint32_t pid = 0;         // 0: the profile's
     std::uint32_t tid = 0;         // 0: not known
     std::string_view thread_name;  // empty: not known
 };
