@@ -16,8 +16,10 @@ namespace perfleet {
     FORMAT(speedscope)                  \
     FORMAT(firefox)                     \
     FORMAT(perfetto)                    \
+    FORMAT(otlp)                        \
     FORMAT(timeline)                    \
-    FORMAT(script)
+    FORMAT(script)                      \
+    FORMAT(otlp_requests)
 
 #define PERFLEET_DECLARE_FORMAT(name) ExportFormat name##_format();
 PERFLEET_EXPORT_FORMATS(PERFLEET_DECLARE_FORMAT)
@@ -48,6 +50,7 @@ constexpr FileSuffix kFileSuffixes[] = {{".speedscope.json", "speedscope"},
                                         {".json", "firefox"},
                                         {".pb.gz", "pprof"},
                                         {".folded", "folded"},
+                                        {".otlp", "otlp"},
                                         {".html", "html"},
                                         {".svg", "html"},
                                         {".png", "html"},

@@ -6,12 +6,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <protozero/pbf_reader.hpp>
+#include <protozero/varint.hpp>
 #include <set>
 #include <sstream>
 #include <tuple>
 
 #include "exporters/format/export_format.h"
 #include "exporters/format/testing/odd_names.h"
+#include "exporters/otlp/otlp_frames.h"
 #include "query-engine/statistic/profile/top.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "schemas/text/utf8.h"
@@ -139,8 +141,10 @@ Fields fields_of(const std::string& message) {
     while (reader.next()) {
         if (reader.wire_type() == protozero::pbf_wire_type::varint) {
             fields.second[reader.tag()] = reader.get_uint64();
-        } else {
+        } else if (reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
             fields.first.emplace(reader.tag(), reader.get_bytes());
+        } else {
+            reader.skip();
         }
     }
     return fields;
@@ -197,6 +201,86 @@ EventCounts counts_of_perfetto(const std::string& bytes, const std::set<std::str
         });
     });
     return counts;
+}
+
+std::vector<std::uint64_t> packed_of(const Fields& fields, std::uint32_t tag) {
+    std::vector<std::uint64_t> values;
+    const auto found = fields.first.find(tag);
+    const std::string bytes = found == fields.first.end() ? std::string{} : found->second;
+    for (auto at = bytes.data(); at != bytes.data() + bytes.size();) {
+        values.push_back(protozero::decode_varint(&at, bytes.data() + bytes.size()));
+    }
+    return values;
+}
+
+// The entries of one table of an OTLP dictionary.
+std::vector<Fields> table_of(const Fields& dictionary, std::uint32_t tag) {
+    std::vector<Fields> entries;
+    for_each(dictionary, tag, [&](const Fields& entry) { entries.push_back(entry); });
+    return entries;
+}
+
+std::uint64_t number_in(const Fields& fields, std::uint32_t tag) {
+    const auto found = fields.second.find(tag);
+    return found == fields.second.end() ? 0 : found->second;
+}
+
+// Adds to `rows` how many rows each profile has.
+EventCounts counts_of_otlp_rows(const std::string& bytes, std::vector<std::uint64_t>& rows) {
+    EventCounts counts;
+    const Fields request = fields_of(bytes);
+    const Fields dictionary = fields_of(request.first.find(2)->second);
+    std::vector<std::string> strings;
+    const auto [first, last] = dictionary.first.equal_range(5);
+    std::for_each(first, last, [&](const auto& field) { strings.push_back(field.second); });
+    EXPECT_EQ(std::set<std::string>(strings.begin(), strings.end()).size(), strings.size());
+    const auto mappings = table_of(dictionary, 1);
+    const auto locations = table_of(dictionary, 2);
+    const auto functions = table_of(dictionary, 3);
+    const auto attributes = table_of(dictionary, 6);
+    const auto stacks = table_of(dictionary, 7);
+    const auto chain_of_stack = [&](std::uint64_t stack) {
+        Chain chain;
+        for (const std::uint64_t number : packed_of(stacks.at(stack), 1)) {
+            const Fields& location = locations.at(number);
+            std::string image = strings.at(number_in(mappings.at(number_in(location, 1)), 4));
+            image = image.starts_with('/') && !image.starts_with("//") ? image.substr(image.rfind('/') + 1) : image;
+            std::string symbol = "[" + image + "]";  // as receivers show code without a function
+            for_each(location, 3,
+                     [&](const Fields& line) { symbol = strings.at(number_in(functions.at(number_in(line, 1)), 1)); });
+            chain.emplace_back(symbol, image);
+        }
+        return chain;
+    };
+    for_each(request, 1, [&](const Fields& resource) {
+        for_each(resource, 2, [&](const Fields& scope) {
+            for_each(scope, 2, [&](const Fields& profile) {
+                rows.push_back(0);
+                const std::string event = strings.at(number_in(fields_of(profile.first.find(1)->second), 1));
+                for_each(profile, 2, [&](const Fields& sample) {
+                    std::string command;
+                    for (const std::uint64_t number : packed_of(sample, 2)) {
+                        const Fields& attribute = attributes.at(number);
+                        if (strings.at(number_in(attribute, 1)) == "thread.name") {
+                            command = fields_of(attribute.first.find(2)->second).first.find(1)->second;
+                        }
+                    }
+                    const std::size_t count = packed_of(sample, 4).size();
+                    EXPECT_EQ(sample.first.find(5)->second.size(), count * sizeof(std::uint64_t));
+                    rows.back() += count;
+                    for (std::size_t i = 0; i < count; ++i) {
+                        add(counts[event], command, chain_of_stack(number_in(sample, 1)));
+                    }
+                });
+            });
+        });
+    });
+    return counts;
+}
+
+EventCounts counts_of_otlp(const std::string& bytes, const std::set<std::string>& /*commands*/) {
+    std::vector<std::uint64_t> rows;
+    return counts_of_otlp_rows(bytes, rows);
 }
 
 struct Format {
@@ -298,7 +382,7 @@ TEST_P(TimedFormat, HasSamplesOfSessionsWithoutAnyCallChain) {
 TEST_P(TimedFormat, OfNothingIsAValidFileAndAWarning) {
     EXPECT_TRUE(GetParam().read(exported(), {}).empty());
     ASSERT_FALSE(warnings_.empty());
-    EXPECT_NE(warnings_.front().find("the file is empty"), std::string::npos) << warnings_.front();
+    EXPECT_NE(warnings_.front().find(" is empty"), std::string::npos) << warnings_.front();
 }
 
 // Lines have no image: commands and innermost functions have their counts.
@@ -394,6 +478,68 @@ TEST(PerfettoCounters, AreTracksWithTheirReadings) {
     }
 }
 
+// From one position to the next, with batches that come in between, each row is in one request.
+TEST(OtlpRequests, HaveEachRowOnceWhateverComesMeanwhile) {
+    const ProfileScenario scenario = make_scenario(8);
+    const std::unique_ptr<Store> store = make_memory_store();
+    deliver(scenario, {}, *store);
+    const auto ask = [&](const OptionValues& values, const std::string& session) {
+        Selection selection;
+        selection.session = session;
+        const Result<Scan> scan = Scan::open(*store, selection);
+        EXPECT_TRUE(scan.ok());
+        BytesSink sink;
+        const auto written = find_export_format(kOtlpRequests)->write({*scan, SymbolPaths{}, values, UtcNs{0}}, sink);
+        EXPECT_TRUE(written.ok()) << written.error().message;
+        std::vector<OtlpFrame> frames;
+        for (std::string_view rest = sink.text; !rest.empty();) {
+            auto frame = OtlpFrame::take(rest);
+            EXPECT_TRUE(frame.ok());
+            frames.push_back(std::move(frame).value());
+        }
+        return frames;
+    };
+    const std::vector<OtlpFrame> sessions = ask({{"list", true}}, "");
+    ASSERT_EQ(sessions.size(), scenario.sessions.size());
+    for (const OtlpFrame& session : sessions) {
+        ASSERT_EQ(session.type, OtlpFrame::Type::kSession);
+        const std::string id = session.content.substr(0, session.content.find(' '));
+        const std::uint64_t batch_count = std::stoull(session.content.substr(id.size()));
+        ASSERT_GE(batch_count, 2U);
+        // As if only every second batch had been there at first.
+        std::string odd;
+        for (std::uint64_t seq = 1; seq <= batch_count; seq += 2) {
+            odd += (odd.empty() ? "" : ",") + std::to_string(seq);
+        }
+        std::uint64_t row_count = 0;
+        for (const std::string& after : {std::string{}, odd}) {
+            const auto frames = ask(after.empty() ? OptionValues{} : OptionValues{{"after", after}}, id);
+            ASSERT_FALSE(frames.empty());
+            EXPECT_EQ(frames.back().type, OtlpFrame::Type::kPosition);
+            EXPECT_EQ(frames.back().rows, 0U);
+            EXPECT_EQ(ask({{"after", frames.back().content}}, id).size(), 1U) << "nothing is left";
+            std::uint64_t rows_here = 0;
+            for (std::size_t i = 0; i + 1 < frames.size(); ++i) {
+                ASSERT_EQ(frames[i].type, OtlpFrame::Type::kRequest);
+                std::vector<std::uint64_t> rows;
+                (void)counts_of_otlp_rows(frames[i].content, rows);
+                EXPECT_EQ(rows, std::vector<std::uint64_t>{frames[i].rows}) << "one profile a request";
+                rows_here += frames[i].rows;
+            }
+            row_count = after.empty() ? rows_here : row_count;
+            EXPECT_LT(after.empty() ? 0 : rows_here, row_count);
+            EXPECT_EQ(after.empty() ? rows_here : row_count, session.rows);
+        }
+    }
+}
+
+TEST(OtlpRequests, RefuseWhatIsNoPosition) {
+    for (const char* const text : {"x", "1-", "3-1", "1,1", "5,2", "1-3,3", "-1", "1--2"}) {
+        EXPECT_FALSE(find_export_format(kOtlpRequests)->check({{"after", std::string{text}}}).ok()) << text;
+    }
+    EXPECT_TRUE(find_export_format(kOtlpRequests)->check({{"after", std::string{"1-3,5,7-9"}}}).ok());
+}
+
 // A picture of runs has no functions.
 TEST(TimelineOfRuns, LooksForNoSymbols) {
     const ProfileScenario scenario = make_scenario(8);
@@ -415,7 +561,7 @@ TEST(TimelineOfRuns, LooksForNoSymbols) {
 
 INSTANTIATE_TEST_SUITE_P(Each, TimedFormat,
                          ::testing::Values(Format{"speedscope", counts_of_speedscope},
-                                           Format{"firefox", counts_of_firefox},
+                                           Format{"firefox", counts_of_firefox}, Format{"otlp", counts_of_otlp},
                                            Format{"perfetto", counts_of_perfetto}),
                          [](const auto& format) { return std::string{format.param.name}; });
 

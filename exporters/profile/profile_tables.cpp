@@ -95,7 +95,7 @@ ProfileNotes profile_notes(const Scan& scan, const std::vector<Measure>& events,
 }
 
 ProfileNotes ProfileTables::notes(const Scan& scan) const {
-    ProfileNotes notes = profile_notes(scan, events_, totals_, !samples_.empty());
+    ProfileNotes notes = profile_notes(scan, events_, totals_, row_count() != 0);
     names_.add_hint(FrameNames::HintAt::kNoAddresses, notes.warnings);
     for (std::string& warning : symbolizer_.warnings()) {
         notes.warnings.push_back(std::move(warning));
@@ -112,13 +112,18 @@ std::uint64_t ProfileTables::row_count() const {
     return count;
 }
 
-void ProfileTables::add(const EpochStackCounts& epoch, std::size_t event) {
-    const EpochDictionary& dictionary = *epoch.dictionary;
-    totals_[event] += epoch.total;
-    names_.name_epoch(dictionary, epoch.counts);
+void ProfileTables::name_epoch(const EpochDictionary& dictionary, std::span<const StackCount> counts) {
+    names_.name_epoch(dictionary, counts);
     function_numbers_.resize(names_.name_count());
     epoch_nodes_.assign(dictionary.stack_count(), 0);
     epoch_images_.assign(dictionary.image_count(), 0);
+    share_.set(size_bytes());
+}
+
+void ProfileTables::add(const EpochStackCounts& epoch, std::size_t event) {
+    const EpochDictionary& dictionary = *epoch.dictionary;
+    totals_[event] += epoch.total;
+    name_epoch(dictionary, epoch.counts);
     std::vector<std::uint32_t> commands;  // by runner
     for (const Runner& runner : epoch.runners) {
         const auto [entry, is_new] =

@@ -87,7 +87,14 @@ public:
     // of the store.
     [[nodiscard]] Result<Done> count(const Scan& scan);
 
-    // To be called after count(), with the same scan.
+    // Formats that keep rows call these in place of count(): once choose_values(), then for each epoch name_epoch()
+    // with the call chains of its rows, and for each row node_of() and take_row().
+    [[nodiscard]] Result<Done> choose_values(const Scan& scan);
+    void name_epoch(const EpochDictionary& dictionary, std::span<const StackCount> counts);
+    [[nodiscard]] std::uint32_t node_of(const EpochDictionary& dictionary, StackNumber stack);
+    void take_row(std::size_t event, std::uint64_t weight) { totals_[event].add(weight, 1); }
+
+    // To be called at the end, with the same scan.
     [[nodiscard]] ProfileNotes notes(const Scan& scan) const;
 
     [[nodiscard]] const std::vector<Measure>& events() const { return events_; }
@@ -110,10 +117,8 @@ public:
     }
 
 private:
-    [[nodiscard]] Result<Done> choose_values(const Scan& scan);
     // Stops counting when the memory is exceeded.
     void add(const EpochStackCounts& epoch, std::size_t event);
-    [[nodiscard]] std::uint32_t node_of(const EpochDictionary& dictionary, StackNumber stack);
     [[nodiscard]] std::uint32_t location_of(const EpochDictionary& dictionary, StackNumber stack);
     [[nodiscard]] std::uint32_t image_of(const EpochDictionary& dictionary, StackNumber stack);
     [[nodiscard]] std::size_t size_bytes() const;

@@ -121,13 +121,14 @@ void EpochBlocks::finish() const {
 }
 
 RowCursor::RowCursor(const Scan& scan, std::size_t session_index, std::vector<EpochNumber> epochs, Series series,
-                     std::span<const ColumnId> wanted, RowsWanted span)
+                     std::span<const ColumnId> wanted, RowsWanted span, const CoveredSeqs* covered)
     : scan_{&scan},
       session_index_{session_index},
       epochs_{std::move(epochs)},
       series_{series},
+      covered_{covered},
       wanted_{std::in_place, wanted.begin(), wanted.end()},
-      rows_{scan, nullptr, span},
+      rows_{scan, covered, span},
       share_{scan.memory()} {
     std::reverse(epochs_.begin(), epochs_.end());
 }
@@ -162,7 +163,7 @@ Result<RowBlock*> RowCursor::advance() {
             if (epochs_.empty()) {
                 return nullptr;
             }
-            blocks_.emplace(*scan_, session_index_, epochs_.back(), series_, nullptr);
+            blocks_.emplace(*scan_, session_index_, epochs_.back(), series_, covered_);
             epochs_.pop_back();
         }
         const auto is_any = PERFLEET_TRY(blocks_->next());

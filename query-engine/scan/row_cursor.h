@@ -93,12 +93,13 @@ private:
 
 class RowCursor {
 public:
-    // The selected rows of the series in all epochs of the session, or in `epochs`, ascending by seq. Decodes the
-    // `wanted` columns; all if empty.
+    // The selected rows of the series in all epochs of the session, or in `epochs`, ascending by seq, without those of
+    // `covered` batches (null: none). Decodes the `wanted` columns; all if empty.
     RowCursor(const Scan& scan, std::size_t session_index, Series series, std::span<const ColumnId> wanted)
         : RowCursor{scan, session_index, scan.sessions()[session_index].epochs, series, wanted} {}
     RowCursor(const Scan& scan, std::size_t session_index, std::vector<EpochNumber> epochs, Series series,
-              std::span<const ColumnId> wanted, RowsWanted span = RowsWanted::kInRange);
+              std::span<const ColumnId> wanted, RowsWanted span = RowsWanted::kInRange,
+              const CoveredSeqs* covered = nullptr);
 
     // Null after the last block, or when status() is an error. Blocks are never empty.
     [[nodiscard]] RowBlock* next();
@@ -112,6 +113,7 @@ private:
     std::size_t session_index_;
     std::vector<EpochNumber> epochs_;  // still to be read, in reverse order
     Series series_;
+    const CoveredSeqs* covered_;
     std::optional<std::vector<ColumnId>> wanted_;
     std::optional<EpochBlocks> blocks_;
     BlockRows rows_;

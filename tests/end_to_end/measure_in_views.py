@@ -126,6 +126,7 @@ class Recording:
         self.expect("flame graph", (sum(data["cells"]["value"]), data["unit"]), (positive, unit))
         self.check_timed(measure, positive)
         self.check_pprof(measure)
+        self.check_otlp(measure)
 
     def check_timed(self, measure, positive):
         unit = measure["unit"]
@@ -142,6 +143,20 @@ class Recording:
         self.expect("firefox", sum(round(weight * scale) for one in threads for weight in one["weight"]), measure["total"])
         self.expect("firefox's unit", {one["weightType"] for one in threads},
                     {{"ns": "tracing-ms", "bytes": "bytes"}.get(unit, "samples")})
+
+    def check_otlp(self, measure):
+        message = list(fields(self.export("otlp")))
+        texts = [text.decode() for number, text in fields(dict(message)[2]) if number == 5]
+        parts = {"offcpu-time", "runqueue-time"} if "--off-cpu" in self.options else {measure["event"]}
+        sums = 0
+        for profile in [profile for number, resource in message if number == 1 for part, scope in fields(resource) if part == 2
+                        for inner, profile in fields(scope) if inner == 2]:
+            kind = [texts[dict(fields(dict(fields(profile))[1])).get(at, 0)] for at in (1, 2)]
+            if kind[0] in parts:
+                self.expect("otlp's unit", kind[1], {"ns": "nanoseconds", "samples": "count"}.get(measure["unit"], measure["unit"]))
+                sums += sum(value for number, sample in fields(profile) if number == 2
+                            for at, values in fields(sample) if at == 4 for value in packed(values))
+        self.expect("otlp", sums, measure["total"])
 
     def check_pprof(self, measure):
         profile = list(fields(gzip.decompress(self.export("pprof"))))

@@ -33,6 +33,9 @@ def fields(message):
         key = read()
         if key & 7 == 0:
             yield key >> 3, read()
+        elif key & 7 == 1:
+            yield key >> 3, int.from_bytes(message[at:at + 8], "little")
+            at += 8
         else:
             assert key & 7 == 2, key
             size = read()
