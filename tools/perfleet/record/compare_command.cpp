@@ -615,7 +615,7 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
          {"--precision P", options->precision_percent,
           "Run until the change of the elapsed time, or of one command its mean, is known to +- P percent",
           is_between(0.01, 1'000.0)},
-         {"--reference COMMAND", options->reference, "Its number or text: what others are compared with"},
+         {"--reference WHICH", options->reference, "Its number or text: what others are compared with"},
          {"-L,--parameter,--parameter-list NAME VALUE...", options->plan.parameters,
           "Run with each value in place of {NAME}: words, or a range 1..8; several make all combinations",
           takes_name_and_values},
