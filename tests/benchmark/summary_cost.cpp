@@ -1,6 +1,6 @@
 // What profiles of long times cost, counted from summaries of days and from blocks, and what making summaries costs.
 //
-//   summary_cost [--rows N] [--rows-per-hour N] [--sessions N] [--stacks N] [--threads N] [--folder DIR]
+//   summary_cost [--rows N] [--rows-per-hour N] [--sessions N] [--stacks N] [--threads N] [--folder DIR] [--keep DIR]
 //
 // Stores batches of 16k rows in this process, as a gateway does: each session at 999 Hz on two processors (fewer rows
 // an hour, where --rows-per-hour says so), hour after hour, an epoch an hour, with as many call chains as --stacks
@@ -40,6 +40,7 @@ struct Options {
     std::uint32_t stack_count = 20'000;
     unsigned thread_count = 1;
     std::string store;  // of one that is asked
+    std::string keep;   // where the store stays; empty: nowhere
     std::string folder = std::filesystem::temp_directory_path().string();
 };
 
@@ -195,7 +196,11 @@ void measure(const Options& options) {
     report("blocks", blocks);
     report("summaries", summaries);
     std::printf("  %.1f times less CPU\n", blocks.cpu_ms / summaries.cpu_ms);
-    std::filesystem::remove_all(folder);
+    if (options.keep.empty()) {
+        std::filesystem::remove_all(folder);
+    } else {
+        std::filesystem::rename(folder, options.keep);
+    }
 }
 
 Options parse(int argc, char** argv) {
@@ -215,6 +220,8 @@ Options parse(int argc, char** argv) {
             options.thread_count = static_cast<unsigned>(std::stoul(value));
         } else if (name == "--folder") {
             options.folder = value;
+        } else if (name == "--keep") {
+            options.keep = value;
         } else if (name == "--ask") {
             options.store = value;
         } else {

@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""How often a second Chromium draws a flame graph of many frames while it is zoomed in and out.
+"""How fast a headless Chromium (without a GPU) shows perfleet's pages. Needs chromium and chromium-driver (tools/setup --browser).
 
-Imports a profile of pprof with --frames different frames, opens the page of `perfleet flamegraph` in a headless Chromium (without a GPU), and
-sends it a turn of the wheel at each requestAnimationFrame() for --seconds. Prints frames a second, and the slowest frame. Needs chromium and
-chromium-driver (tools/setup --browser).
+Frames a second: a profile of pprof with --frames different frames is imported, and the page of `perfleet flamegraph` gets a turn of the wheel at
+each requestAnimationFrame() for --seconds.
+First paint, with --data DIR: `perfleet web` on that store; the time from opening a link to a view until the view has drawn, the best of --rounds.
+`summary_cost --rows 8000000 --rows-per-hour 333334 --keep DIR` makes a store of a day of one host.
 
-  frame_rate.py [--bin build/release/bin] [--frames 100000] [--seconds 5]
+  page_cost.py [--bin build/release/bin] [--frames 100000] [--seconds 5] [--data DIR] [--rounds 5]
 """
 import argparse
+import contextlib
 import gzip
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "browser"), str(HERE.parent / "end_to_end")]
@@ -57,11 +60,38 @@ def profile(frame_count):
     return gzip.compress(field(1, value_type) + b"".join(samples) + b"".join(locations) + b"".join(functions) + b"".join(field(6, text.encode()) for text in texts))
 
 
+@contextlib.contextmanager
+def served(perfleet, data):
+    server = subprocess.Popen([perfleet, "web", "--data", data], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield server.stdout.readline().strip()
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def first_paints(perfleet, data, rounds):
+    with served(perfleet, data) as link, Browser(width=1280, height=900) as browser:
+        browser.visit(link)
+        for view, drawn in (("explore", ".view canvas"), ("subsecond", ".map canvas")):
+            times_ms = []
+            for _ in range(rounds):
+                browser.visit("about:blank")
+                begin = time.monotonic()
+                browser.visit(link[:link.index("/open?")] + "/#/" + view)
+                while not browser.run("return Boolean(document.querySelector(arguments[0])) && !document.querySelector('.busy')", drawn):
+                    time.sleep(0.005)
+                times_ms.append(1000 * (time.monotonic() - begin))
+            print(f"first paint of {view}: {min(times_ms):.0f} ms (most {max(times_ms):.0f})")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default="build/release/bin", help="folder of the built programs")
     parser.add_argument("--frames", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--data", help="a store whose page is opened, too")
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     perfleet = os.path.join(os.path.abspath(options.bin), "perfleet")
     with tempfile.TemporaryDirectory(prefix="perfleet-frames-") as folder:
@@ -73,8 +103,10 @@ def main():
                 browser.open(page)
                 count = browser.run("return (window.page ?? window.figure).profile.frameDepth.length - 1")
                 rate, slowest_ms = browser.wait_run(ZOOM, options.seconds)
+            if options.data:
+                first_paints(perfleet, options.data, options.rounds)
         except BrowserMissing as error:
-            print(f"frame_rate: {error}", file=sys.stderr)
+            print(f"page_cost: {error}", file=sys.stderr)
             return 1
     print(f"{count} frames: drawn {rate:.1f} times a second, the slowest took {slowest_ms:.0f} ms")
     return 0
