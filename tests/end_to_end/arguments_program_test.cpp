@@ -46,7 +46,17 @@ TEST(ArgumentsProgram, SayWhereAnOptionBelongs) {
 
 TEST(ArgumentsProgram, SuggestNothingThatIsFar) {
     expect_refused({"perfleet", "solve-it"}, "perfleet: unknown command 'solve-it'\n");
-    expect_refused({"perfleet", "top", "word"}, "perfleet: unexpected argument 'word': it is no file");
+    expect_refused({"perfleet", "top", "word"}, "perfleet: unexpected argument 'word': no perf.data file");
+}
+
+// The option parser takes '[a,b]' for a list, unless it is told not to.
+TEST(ArgumentsProgram, LeaveTheWordsOfACommandAsTheyAre) {
+    const TemporaryFolder folder;
+    const std::vector<std::string> words{"[a,b]", "[]", "[x", "[[1],[2]]"};
+    std::vector<std::string> command{program_path("perfleet"), "record", "-q",     "--data",
+                                     folder / "data",          "--",     "printf", "%s\n"};
+    command.insert(command.end(), words.begin(), words.end());
+    EXPECT_EQ(run(command).output, "[a,b]\n[]\n[x\n[[1],[2]]\n");
 }
 
 std::vector<std::string> commands_of_help(const std::string& help) {

@@ -80,7 +80,7 @@ void add_otlp_options(CLI::App& command, OtlpRelayOptions& otlp) {
          {"--otlp-ca FILE", otlp.ca_file, "Authorities (PEM) of the receiver's certificate, in place of the system's",
           is_not_empty, needs("--otlp")},
          {"--otlp-give-up-after SECONDS", otlp.give_up_after_s,
-          "How long a request is tried again while the receiver is away or busy", shows_default, needs("--otlp"),
+          "With --otlp: how long a request is tried again while the receiver is away or busy", shows_default,
           is_between(std::uint64_t{0}, std::uint64_t{604'800})},
          {"--follow", otlp.follows, "Go on with rows that come later, until SIGINT or SIGTERM", needs("--otlp")},
          {"--data DIR", otlp.source.data, "data folder (default: where `perfleet record` writes), or rados:POOL",

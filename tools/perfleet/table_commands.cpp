@@ -143,8 +143,8 @@ Result<Done> take_file_and_command(const std::vector<std::string>& arguments, Ta
     take_words(options.words, arguments, options.query, options.live.options.command);
     return options.words.empty() ? Result<Done>{Done{}}
                                  : Error{ErrorCode::kUsage, "unexpected argument '" + options.words.front() +
-                                                                "': it is no file of perf or pprof; a command to "
-                                                                "record stands behind --"};
+                                                                "': no perf.data file or profile of pprof of that "
+                                                                "name; a command to record stands behind --"};
 }
 
 Result<Done> check_live(const TableOptions& options) {
