@@ -55,9 +55,6 @@ void add_options(CLI::App& app, const std::vector<OptionRow>& rows, const std::s
         if (!row.value_name_.empty()) {
             added.back()->type_name(row.value_name_);
         }
-        if (added.back()->get_positional() && added.back()->get_items_expected_max() > 1) {
-            added.back()->allow_extra_args(false);  // otherwise '[a,b]', a word of a command, would be two
-        }
     }
     for (std::size_t i = 0; i < rows.size(); ++i) {
         for (const OptionRule& rule : rows[i].rules_) {

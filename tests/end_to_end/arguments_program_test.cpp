@@ -49,16 +49,6 @@ TEST(ArgumentsProgram, SuggestNothingThatIsFar) {
     expect_refused({"perfleet", "top", "word"}, "perfleet: unexpected argument 'word': no perf.data file");
 }
 
-// The option parser takes '[a,b]' for a list, unless it is told not to.
-TEST(ArgumentsProgram, LeaveTheWordsOfACommandAsTheyAre) {
-    const TemporaryFolder folder;
-    const std::vector<std::string> words{"[a,b]", "[]", "[x", "[[1],[2]]"};
-    std::vector<std::string> command{program_path("perfleet"), "record", "-q",     "--data",
-                                     folder / "data",          "--",     "printf", "%s\n"};
-    command.insert(command.end(), words.begin(), words.end());
-    EXPECT_EQ(run(command).output, "[a,b]\n[]\n[x\n[[1],[2]]\n");
-}
-
 std::vector<std::string> commands_of_help(const std::string& help) {
     std::vector<std::string> names;
     std::istringstream lines{help.substr(help.find("Subcommands:"))};

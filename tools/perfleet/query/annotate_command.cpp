@@ -123,14 +123,14 @@ void add_annotate_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] =
         add_command<AnnotateOptions>(app, invocation, query.name, query.summary, run_annotate);
     command->footer(query.footer);
-    add_options(
-        *command,
-        {{"words SYMBOL", options->words,
-          "the function, as perfleet top names it (as --symbol); before it may stand a FILE, as of -i", is_not_empty},
-         {"--objdump PATH", options->objdump, "the objdump that disassembles (default: objdump)", is_not_empty},
-         {"--no-source", options->has_no_source, "leave out the lines of the source"},
-         {"--inlines", options->has_inlines, "name the functions that were inlined, and where",
-          excludes({"--no-source"})}});
+    add_options(*command,
+                {{"words SYMBOL", options->words,
+                  "the function, as perfleet top names it (as --symbol); before it may stand a FILE, as of -i",
+                  is_not_empty, is_one_each},  // [program+0x10] is no list
+                 {"--objdump PATH", options->objdump, "the objdump that disassembles (default: objdump)", is_not_empty},
+                 {"--no-source", options->has_no_source, "leave out the lines of the source"},
+                 {"--inlines", options->has_inlines, "name the functions that were inlined, and where",
+                  excludes({"--no-source"})}});
     add_options(*command, query.options, options->query.values);
     add_options(*command, output_rows(options->output));
     options->query.add_to(*command, with_perf_aliases(query.name, query.selection()));
