@@ -26,8 +26,9 @@ constexpr double kWarmPercent = 0.5;
 struct AnnotateOptions {
     QueryOptions query;
     OutputOptions output;
-    std::vector<std::string> words;  // a file, a function
-    std::string symbol;              // that words name
+    // Not a list: CLI11 would take [program+0x10] for one of its own.
+    std::string file_or_symbol;
+    std::string symbol;
     std::string objdump = "objdump";
     bool has_no_source = false;
     bool has_inlines = false;
@@ -67,12 +68,14 @@ std::string text_of(const AnnotatedFunction& function, const std::vector<Annotat
 
 Result<int> run_annotate(AnnotateOptions& options) {
     std::vector<std::string> nothing;
-    take_words(options.words, {}, options.query, nothing);
-    if (options.words.size() > 1) {
-        return Error{ErrorCode::kUsage, "'" + options.words.back() + "': one function, behind a FILE at most"};
+    std::vector<std::string> words{options.file_or_symbol, options.symbol};
+    std::erase(words, "");
+    take_words(words, {}, options.query, nothing);
+    if (words.size() > 1) {
+        return Error{ErrorCode::kUsage, "'" + words.back() + "': one function, behind a FILE at most"};
     }
-    if (!options.words.empty()) {
-        options.symbol = options.words.front();
+    if (!words.empty()) {
+        options.symbol = words.front();
         options.query.values["symbol"] = options.symbol;
     }
     const auto counts = PERFLEET_TRY(ask_table(options.query, **find_query_command("annotate")));
@@ -123,14 +126,15 @@ void add_annotate_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] =
         add_command<AnnotateOptions>(app, invocation, query.name, query.summary, run_annotate);
     command->footer(query.footer);
-    add_options(*command,
-                {{"words SYMBOL", options->words,
-                  "the function, as perfleet top names it (as --symbol); before it may stand a FILE, as of -i",
-                  is_not_empty, is_one_each},  // [program+0x10] is no list
-                 {"--objdump PATH", options->objdump, "the objdump that disassembles (default: objdump)", is_not_empty},
-                 {"--no-source", options->has_no_source, "leave out the lines of the source"},
-                 {"--inlines", options->has_inlines, "name the functions that were inlined, and where",
-                  excludes({"--no-source"})}});
+    add_options(
+        *command,
+        {{"words SYMBOL", options->file_or_symbol,
+          "the function, as perfleet top names it (as --symbol); before it may stand a FILE, as of -i", is_not_empty},
+         {"function SYMBOL", options->symbol, "the function, behind a FILE", is_not_empty},
+         {"--objdump PATH", options->objdump, "the objdump that disassembles (default: objdump)", is_not_empty},
+         {"--no-source", options->has_no_source, "leave out the lines of the source"},
+         {"--inlines", options->has_inlines, "name the functions that were inlined, and where",
+          excludes({"--no-source"})}});
     add_options(*command, query.options, options->query.values);
     add_options(*command, output_rows(options->output));
     options->query.add_to(*command, with_perf_aliases(query.name, query.selection()));
