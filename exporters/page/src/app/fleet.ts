@@ -24,7 +24,7 @@ interface Target {
     lost: number;
 }
 
-export function ageText(ms: number): string {
+function ageText(ms: number): string {
     const s = Math.round(ms / 1000);
     return s < 0 ? 'in the future' : s < 90 ? `${s} s ago` : s < 5400 ? `${Math.round(s / 60)} min ago` : s < 172_800 ? `${Math.round(s / 3600)} h ago` : `${Math.round(s / 86_400)} days ago`;
 }

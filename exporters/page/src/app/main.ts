@@ -16,6 +16,8 @@ import { timeline } from './timeline.js';
 
 const kTabs: readonly Tab[] = [fleet, explore, subsecond, compare, latency, timeline, losses];
 const kBusyAfterMs = 150;
+const kSaidMs = 3000;
+const kOfTheseRows = ['from', 'to', 'zoom', 'at', 'item'];  // words of a state that mean nothing for other rows
 
 interface Address {
     tab: string;
@@ -41,6 +43,7 @@ class App {
     private readonly bar = make('div');
     private readonly content = make('main', 'content');
     private readonly dialog = make('dialog');
+    private readonly said = make('output');
     private readonly matcherList = make('datalist');
     private inventory: Inventory | undefined;
     private opened = new AbortController();
@@ -187,7 +190,7 @@ class App {
             menu.value = '';
             void download(file.file, file.url).catch((error: unknown) => this.fail(error));
         });
-        offers.append(menu, button('>_', 'the command line that gives the same', () => this.showCommand()), button('Copy link', 'copy a link to this view (l)', () => this.copy(location.href, 'link copied')),
+        offers.append(this.said, menu, button('>_', 'the command line that gives the same', () => this.showCommand()), button('Copy link', 'copy a link to this view (l)', () => this.copy(location.href, 'link copied')),
             button('\u27f3', 'ask again (r)', () => void this.refresh()), button('\u25d1', 'light or dark (d)', () => setTheme(!isDark())), button('?', 'keys (?)', () => this.help()));
         this.nav.replaceChildren(make('b', '', 'perfleet'), ...links, offers);
     }
@@ -216,7 +219,8 @@ class App {
 
     private copy(text: string, said: string): void {
         navigator.clipboard?.writeText(text).catch(() => {});
-        document.title = `${said} - perfleet`;
+        this.said.textContent = said;
+        setTimeout(() => this.said.textContent = '', kSaidMs);
     }
 
     // A bar with progress and a way out, where an answer takes longer than a moment.
@@ -273,10 +277,8 @@ class App {
     }
 }
 
-// Of a view's state, what holds for other rows as well.
 function keptState(state: State): State {
-    const { from: _, to: __, zoom: ___, at: ____, item: _____, ...kept } = state;
-    return kept;
+    return Object.fromEntries(Object.entries(state).filter(([word]) => !kOfTheseRows.includes(word)));
 }
 
 startTheme();
