@@ -38,12 +38,7 @@ struct Steps {
 Result<Steps> steps_of(const Scan& scan, const Measure& measure, const SeriesOptions& options) {
     const Selection& selection = scan.selection();
     Steps steps;
-    std::optional<std::pair<UtcNs, UtcNs>> range;  // of the rows, both included
-    for (const std::string& part : measure.parts) {
-        if (const auto own = event_time_range(scan, part)) {
-            range = range ? std::pair{std::min(range->first, own->first), std::max(range->second, own->second)} : *own;
-        }
-    }
+    const auto range = measure_time_range(scan, measure);
     if (!range) {
         return steps;
     }

@@ -29,12 +29,7 @@ struct Grid {
 };
 
 std::optional<std::pair<UtcNs, UtcNs>> range_of(const Scan& scan, const Measure& measure) {
-    std::optional<std::pair<UtcNs, UtcNs>> range;
-    for (const std::string& part : measure.parts) {
-        if (const auto own = event_time_range(scan, part)) {
-            range = range ? std::pair{std::min(range->first, own->first), std::max(range->second, own->second)} : *own;
-        }
-    }
+    auto range = measure_time_range(scan, measure);
     if (range && scan.selection().from) {
         range->first = std::max(range->first, *scan.selection().from);
     }

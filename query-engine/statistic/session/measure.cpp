@@ -71,6 +71,16 @@ std::string Measure::part_name(std::size_t part) const {
     return parts[part] == off_cpu::kRunnable ? "runnable" : parts[part] == off_cpu::kBlocked ? "blocked" : parts[part];
 }
 
+std::optional<std::pair<UtcNs, UtcNs>> measure_time_range(const Scan& scan, const Measure& measure) {
+    std::optional<std::pair<UtcNs, UtcNs>> range;
+    for (const std::string& part : measure.parts) {
+        if (const auto own = event_time_range(scan, part)) {
+            range = range ? std::pair{std::min(range->first, own->first), std::max(range->second, own->second)} : *own;
+        }
+    }
+    return range;
+}
+
 Measure measure_of(const Scan& scan, std::string event_name) {
     Measure measure;
     measure.event = std::move(event_name);

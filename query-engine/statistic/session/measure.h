@@ -56,6 +56,9 @@ inline constexpr std::uint64_t kFewSamples = 100;
 // Times of the event's first and last selected rows, by the batch records; nothing if it has none.
 [[nodiscard]] std::optional<std::pair<UtcNs, UtcNs>> event_time_range(const Scan& scan, const std::string& event);
 
+// The same of all parts of a measure.
+[[nodiscard]] std::optional<std::pair<UtcNs, UtcNs>> measure_time_range(const Scan& scan, const Measure& measure);
+
 // The measure of an event, without its `others`.
 [[nodiscard]] Measure measure_of(const Scan& scan, std::string event);
 
