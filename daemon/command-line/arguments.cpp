@@ -18,6 +18,24 @@ namespace {
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 
+// CLI11 takes a word in brackets for a list, and splits it at its commas. While it parses, such words begin with this.
+constexpr char kWordMark = '\x1f';
+
+std::string marked_word(std::string word) {
+    return word.starts_with('[') || word.starts_with(kWordMark) ? kWordMark + word : word;
+}
+
+std::string unmarked_word(std::string word) { return word.starts_with(kWordMark) ? word.substr(1) : word; }
+
+void unmark_words(CLI::App& app) {
+    for (CLI::Option* option : app.get_options()) {
+        option->transform(unmarked_word);
+    }
+    for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        unmark_words(*command);
+    }
+}
+
 // The innermost command that was chosen.
 const CLI::App& chosen_command(const CLI::App& app) {
     const std::vector<CLI::App*> chosen = app.get_subcommands();
@@ -69,7 +87,7 @@ std::string describe_unknown(const CLI::App& app, const std::string& argument) {
 // Describes the first unknown argument; empty if there is none.
 std::string describe_extra(const CLI::App& app) {
     if (const std::vector<std::string> remaining = app.remaining(); !remaining.empty()) {
-        return describe_unknown(app, remaining.front());
+        return describe_unknown(app, unmarked_word(remaining.front()));
     }
     for (const CLI::App* command : app.get_subcommands()) {
         if (std::string text = describe_extra(*command); !text.empty()) {
@@ -144,8 +162,13 @@ std::optional<int> parse_arguments(CLI::App& app, int argument_count, const char
         return write_pages(app, arguments[2], arguments[3], arguments[4]);
     }
     set_formatter(app, std::make_shared<HelpText>());
+    unmark_words(app);
+    std::vector<std::string> words;  // the last one first
+    for (int i = argument_count - 1; i > 0; --i) {
+        words.push_back(marked_word(arguments[i]));
+    }
     try {
-        app.parse(argument_count, arguments);
+        app.parse(std::move(words));
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
             return app.exit(error);

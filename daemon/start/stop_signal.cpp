@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "schemas/host/wake_event.h"
 
@@ -18,6 +20,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+std::atomic<pthread_t> signal_thread;
+
+// In a thread that was there before the signals were blocked, such as those of a database.
+void pass_on(int signal) { pthread_kill(signal_thread, signal); }
+
 class SignalThread final : public StopSignal {
 public:
     SignalThread(WakeEvent event, const sigset_t& signals, std::function<void()> overdue, std::uint64_t stop_within_ns)
@@ -25,9 +32,22 @@ public:
           signals_{signals},
           overdue_{std::move(overdue)},
           stop_within_{stop_within_ns},
-          thread_{[this] { wait(); }} {}
+          thread_{[this] { wait(); }} {
+        signal_thread = thread_.native_handle();
+        struct sigaction action {};
+        action.sa_handler = pass_on;
+        action.sa_flags = SA_RESTART;
+        for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+            if (sigismember(&signals_, signal) == 1) {
+                sigaction(signal, &action, &before_.emplace_back(signal, action).second);
+            }
+        }
+    }
 
     ~SignalThread() override {
+        for (const auto& [signal, action] : before_) {
+            sigaction(signal, &action, nullptr);
+        }
         is_over_ = true;
         pthread_kill(thread_.native_handle(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread): it waits for one
         thread_.join();
@@ -71,6 +91,7 @@ private:
     std::chrono::nanoseconds stop_within_;
     std::atomic<bool> flag_{false};
     std::atomic<bool> is_over_{false};
+    std::vector<std::pair<int, struct sigaction>> before_;
     std::thread thread_;  // last member: it uses the others
 };
 

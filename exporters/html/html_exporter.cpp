@@ -14,6 +14,7 @@
 #include "exporters/html/flame_graph.h"
 #include "exporters/html/page_data.h"
 #include "exporters/html/slowest_sides.h"
+#include "exporters/report/amount_text.h"
 #include "query-engine/statistic/diff/diff.h"
 #include "query-engine/statistic/diff/diff_command.h"
 #include "query-engine/statistic/profile/slowest.h"
@@ -319,10 +320,10 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
     drop_repeated(data.warnings);
     const auto page = PERFLEET_TRY(bytes_of(data, options.format));
     PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{page})));
-    return QueryEnd{
-        std::nullopt,
-        std::to_string(data.graph.frames.size()) + " frames, " + std::to_string(data.graph.total) + " " + data.unit,
-        std::move(ledger), std::move(data.warnings)};
+    return QueryEnd{std::nullopt,
+                    std::to_string(data.graph.frames.size()) + " frames, " +
+                        amount_text(static_cast<double>(data.graph.total), data.unit),
+                    std::move(ledger), std::move(data.warnings)};
 }
 
 }  // namespace perfleet

@@ -97,7 +97,8 @@ struct Selection {
     [[nodiscard]] std::size_t symbols_size_bytes_max() const { return memory_size_bytes_max / 4; }
 };
 
-// RFC 3339, `now`, or an offset from now: `-15m`, `-2h`, `-30s`, `-7d`.
+// RFC 3339, `now`, or an offset from now: `-15m`, `-2h`, `30s`, `7d`. By this process's time zone: `today`,
+// `yesterday`, `10:00`, `10:00:30`.
 [[nodiscard]] Result<UtcNs> parse_time(std::string_view text, UtcNs now);
 
 // `START,STOP` in seconds, each of which may be missing, or `10%-20%`, `10%/2` (the second tenth) or `10%` (the first).

@@ -173,7 +173,7 @@ OptionTable<Selection> make_table(UtcNs now) {
                   selection.counts_rows = text == "samples";
                   return Done{};
               })
-        .text({"from", OptionType::kText, "TIME", "from this time on: RFC 3339, now, -15m, -2h"},
+        .text({"from", OptionType::kText, "TIME", "from this time on: RFC 3339, 10:00, today, yesterday, 15m, -2h"},
               time_of("from", &Selection::from, now))
         .text({.name = "until", .value_name = "TIME", .summary = "up to this time, exclusive", .aliases = {"to"}},
               time_of("until", &Selection::to, now))

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 
 #include "query-engine/select/selection.h"
 #include "schemas/text/parse.h"
@@ -13,8 +14,10 @@ namespace perfleet {
 namespace {
 
 Error time_error(std::string_view text, const std::string& what) {
-    return Error{ErrorCode::kUsage, "time \"" + std::string{text.substr(0, 64)} + "\": " + what +
-                                        "; write RFC 3339 (2024-05-01T12:00:00Z), now, or an offset such as -15m, -2h"};
+    return Error{
+        ErrorCode::kUsage,
+        "time \"" + std::string{text.substr(0, 64)} + "\": " + what +
+            "; write RFC 3339 (2024-05-01T12:00:00Z), now, 10:00, today, yesterday, or an offset such as -15m, 2h"};
 }
 
 // Reads exactly `digit_count` digits; -1 when they are not there.
@@ -80,6 +83,41 @@ Result<UtcNs> parse_offset(std::string_view text, UtcNs now) {
         return time_error(text, "offset too large");
     }
     return UtcNs{ns};
+}
+
+// Midnight of today or of the day before; of a time of day, HH:MM or HH:MM:SS, the latest one. By this process's time
+// zone. Nothing: the text is none of these.
+std::optional<UtcNs> parse_local(std::string_view text, UtcNs now) {
+    std::string_view rest = text;
+    const bool is_day = text == "today" || text == "yesterday";
+    const int hour = is_day ? 0 : take_digits(rest, 2);
+    const bool colon = is_day || take(rest, ":");
+    const int minute = is_day ? 0 : take_digits(rest, 2);
+    const int second = !is_day && take(rest, ":") ? take_digits(rest, 2) : 0;
+    if (hour < 0 || hour > 23 || !colon || minute < 0 || minute > 59 || second < 0 || second > 59 ||
+        (!is_day && !rest.empty())) {
+        return std::nullopt;
+    }
+    const std::time_t now_s = std::chrono::floor<std::chrono::seconds>(std::chrono::nanoseconds{now.value}).count();
+    std::tm time{};
+    ::localtime_r(&now_s, &time);
+    const auto on_day = [&, day = time.tm_mday](int days_ago) {
+        std::tm at = time;
+        at.tm_mday = day - days_ago;
+        at.tm_hour = hour;
+        at.tm_min = minute;
+        at.tm_sec = second;
+        at.tm_isdst = -1;
+        return ::mktime(&at);
+    };
+    const bool is_of_yesterday = text == "yesterday" || on_day(0) > now_s;
+    return UtcNs{on_day(is_of_yesterday ? 1 : 0) * kNsPerSecond};
+}
+
+// "15m", as "-15m".
+bool is_offset(std::string_view text) {
+    return text.size() > 1 && text.find_first_not_of("0123456789") == text.size() - 1 &&
+           std::string_view{"smhd"}.find(text.back()) != std::string_view::npos;
 }
 
 // Seconds with up to nine decimals, as ns; nothing if the text is anything else.
@@ -185,8 +223,11 @@ Result<UtcNs> parse_time(std::string_view text, UtcNs now) {
     if (text == "now") {
         return now;
     }
-    if (text.starts_with('-')) {
-        return parse_offset(text, now);
+    if (text.starts_with('-') || is_offset(text)) {
+        return parse_offset(is_offset(text) ? "-" + std::string{text} : std::string{text}, now);
+    }
+    if (const auto local = parse_local(text, now)) {
+        return *local;
     }
     std::string_view rest = text;
     const int year = take_digits(rest, 4);

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <ctime>
+
 #include "query-engine/select/selection.h"
 
 namespace perfleet {
@@ -33,9 +36,32 @@ TEST(TimeText, OffsetsCountBackFromNow) {
     EXPECT_EQ(ns_of("-7d"), kNow.value - 604'800LL * 1'000'000'000);
 }
 
+TEST(TimeText, OffsetsNeedNoSign) {
+    EXPECT_EQ(ns_of("1h"), kNow.value - 3'600LL * 1'000'000'000);
+    EXPECT_EQ(ns_of("15m"), ns_of("-15m"));
+}
+
+// Expected values: `TZ=Europe/Berlin date -d TEXT +%s%N`; it is 23:13:20 there.
+TEST(TimeText, TimesOfDayAndDaysAreLocal) {
+    ::setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+    ::tzset();
+    EXPECT_EQ(ns_of("today"), 1'699'916'400'000'000'000);
+    EXPECT_EQ(ns_of("yesterday"), 1'699'830'000'000'000'000);
+    EXPECT_EQ(ns_of("10:00"), 1'699'952'400'000'000'000);
+    EXPECT_EQ(ns_of("10:00:30"), 1'699'952'430'000'000'000);
+    EXPECT_EQ(ns_of("23:30"), 1'699'914'600'000'000'000);  // of the day before
+    ::unsetenv("TZ");
+    ::tzset();
+}
+
 TEST(TimeText, WhatIsNoTimeIsRefused) {
     for (const char* text : {"",
-                             "yesterday",
+                             "tomorrow",
+                             "24:00",
+                             "10:60",
+                             "10:00x",
+                             "10",
+                             "1w",
                              "2023-11-14",
                              "2023-02-29T00:00:00Z",
                              "2023-13-01T00:00:00Z",

@@ -513,9 +513,9 @@ void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& lin
     add_common_options(app, line);
 }
 
-void add_live_options(CLI::App& app, CommandLine& line) {
+void add_live_options(CLI::App& app, CommandLine& line, const std::string& group) {
     line.options.default_frequency_hz = kRecordFrequencyHz;
-    add_options(app, sampling_rows(line, true), "Live");
+    add_options(app, sampling_rows(line, true), group);
 }
 
 Result<std::optional<CommandLine>> finish_command_line(CommandLine line) {

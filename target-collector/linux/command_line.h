@@ -43,8 +43,8 @@ struct CommandLine {
 // Adds description and options of this form to `app`; parsing fills `line`, which must outlive it.
 void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& line);
 
-// Adds the options of a profile that is shown while it is recorded, to a command that has others.
-void add_live_options(CLI::App& app, CommandLine& line);
+// Adds those that choose what is sampled to a command that has others.
+void add_live_options(CLI::App& app, CommandLine& line, const std::string& group = "Live");
 
 // Completes `line` after parsing. Nothing if --list-events was given: the list was printed to standard output. Errors:
 // kUsage, with the option and what to do.

@@ -49,6 +49,21 @@ TEST(ArgumentsProgram, SuggestNothingThatIsFar) {
     expect_refused({"perfleet", "top", "word"}, "perfleet: unexpected argument 'word': no perf.data file");
 }
 
+TEST(ArgumentsProgram, WordsOfACommandAreItsOwn) {
+    const TemporaryFolder folder;
+    const std::vector<std::string> words{"[a,b]", "[]", "[x", "[[1],[2]]", "\x1f[a]", "x,y", ""};
+    std::vector<std::string> command{
+        program_path("perfleet"), "record", "-q", "--data", folder.path(), "--", "printf", "%s\n"};
+    command.insert(command.end(), words.begin(), words.end());
+    std::string expected;
+    for (const std::string& word : words) {
+        expected += word + "\n";
+    }
+    EXPECT_EQ(run(command).output, expected);
+    expect_refused({"perfleet", "top", "[a,b]"}, "unexpected argument '[a,b]'");
+    expect_refused({"perfleet", "[a,b]"}, "unknown command '[a,b]'");
+}
+
 std::vector<std::string> commands_of_help(const std::string& help) {
     std::vector<std::string> names;
     std::istringstream lines{help.substr(help.find("Subcommands:"))};

@@ -459,8 +459,10 @@ def sessions_are_named_and_removed(user):
 
 @step
 def times_are_from_and_until(user):
-    user.run("perfleet top --from -1h --until now")
-    check("--from" in user.run("perfleet top --from yesterday", status=2).err, "no reason")
+    expected = user.run("perfleet top --from -1h --until now").out
+    for words in ("yesterday", "1h"):
+        check(user.run(f"perfleet top --from {words}").out == expected, f"--from {words} shows something else")
+    check("--from" in user.run("perfleet top --from tomorrow", status=2).err, "no reason")
 
 
 @step

@@ -88,7 +88,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="perfleet-web-") as folder:
         data, recording = os.path.join(folder, "data"), os.path.join(folder, "perf.data")
         work = ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]
-        with served(perfleet, "--data", data, "--", *work, stderr=subprocess.DEVNULL) as (netloc, key):
+        with served(perfleet, "--data", data, "-F", "999", "--", *work, stderr=subprocess.DEVNULL) as (netloc, key):
             cookie = lets_one_browser_in(netloc, key)
             for command, words in (("top?limit=5&no-children", ["--limit", "5", "--no-children"]), ("subsecond?cell=50", ["--cell", "50"]), ("series?steps=20", ["--steps", "20"]),
                                    ("sessions", []), ("losses", [])):
@@ -100,7 +100,7 @@ def main():
             check(status == 200 and sum(json.loads(page)["cells"]["value"]) == total, f"the flame graph's total: {status}")
             check(ask(netloc, "/api/v1/query/top?from=nonsense", cookie)[0] == 400, "a wrong time")
         subprocess.run([perfleet, "export", "--data", data, "--to", "perf.data", "-o", recording], check=True, stderr=subprocess.DEVNULL)
-        with served(perfleet, "-i", recording, stop=signal.SIGTERM, stderr=subprocess.DEVNULL) as (netloc, key):
+        with served(perfleet, recording, stop=signal.SIGTERM, stderr=subprocess.DEVNULL) as (netloc, key):
             check(answer_of(netloc, let_in(netloc, key), "top")["measure"]["total"] == total, "a recording of perf")
         gateway = subprocess.Popen([os.path.join(bin_dir, "perfleet-gateway"), "--data", data, "--listen", "tcp://127.0.0.1:*", "--query", "tcp://127.0.0.1:*"],
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -116,7 +116,7 @@ def main():
             gateway.terminate()
             gateway.wait(timeout=60)
         for arguments, words in ((["--listen", "0.0.0.0:*"], "this machine alone"), (["--data", folder + "/none"], "no perfleet store"), (["-i", recording, "--", "true"], "not together"),
-                                 (["--data", data, "--", "/no/such/program"], "nothing was recorded")):
+                                 (["--data", data, "--", "/no/such/program"], "/no/such/program")):
             ended = subprocess.run([perfleet, "web", *arguments], capture_output=True, text=True, timeout=60, check=False)
             check(ended.returncode != 0 and words in " ".join(ended.stderr.split()).lower(), f"{arguments}: {ended.returncode} {ended.stderr}")
     print(f"{len(failures)} failures")

@@ -45,7 +45,8 @@ struct TableOptions {
     CommandLine live;
     bool is_total = false;
     bool shows_idle = false;
-    std::vector<std::string> words;  // a FILE, or behind -- a COMMAND
+    std::vector<std::string> words;    // a FILE, or behind -- a COMMAND
+    std::optional<std::string> graph;  // of report -g, as perf has it: graph,0.5,caller
 
     [[nodiscard]] bool has_target() const {
         const CollectorOptions& given = live.options;
@@ -139,14 +140,6 @@ Result<int> show(const QueryCommand& query, TableOptions& options) {
     return 0;
 }
 
-Result<Done> take_file_and_command(const std::vector<std::string>& arguments, TableOptions& options) {
-    take_words(options.words, arguments, options.query, options.live.options.command);
-    return options.words.empty() ? Result<Done>{Done{}}
-                                 : Error{ErrorCode::kUsage, "unexpected argument '" + options.words.front() +
-                                                                "': no perf.data file or profile of pprof of that "
-                                                                "name; a command to record stands behind --"};
-}
-
 Result<Done> check_live(const TableOptions& options) {
     const QueryOptions& query = options.query;
     for (const char* name : {"session", "select", "from", "until", "time", "slowest", "of", "callers"}) {
@@ -182,6 +175,13 @@ Result<int> run_live_top(TableOptions& options) {
 }
 
 Result<int> run(const QueryCommand& query, TableOptions& options) {
+    if (options.graph && options.graph->find("none") == std::string::npos) {
+        if (options.graph->find("callee") != std::string::npos) {
+            options.query.values["inverted"] = true;
+        }
+        options.graph.reset();
+        return run(**find_query_command("tree"), options);
+    }
     PERFLEET_TRY(check_output(options));
     PERFLEET_TRY(check_function_options(options.functions));
     if (options.is_live()) {
@@ -219,6 +219,13 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
     add_options(*command, {{name == "top" ? "-d,--watch SECONDS" : "--watch SECONDS", options->watch_s,
                             "show it again every so many seconds, until Ctrl-C",
                             is_between(kWatchIntervalSMin, kWatchIntervalSMax)}});
+    if (name == "report") {
+        add_options(*command,
+                    {{"-g,--call-graph GRAPH", [options](const std::string& graph) { options->graph = graph; },
+                      "The call tree, as perfleet tree has it: caller (outermost functions first), callee or "
+                      "none. Default: caller",
+                      [](CLI::Option& option, CLI::App&) { option.expected(0, 1); }}});
+    }
     const bool can_be_live = name == "top";
     if (can_be_live) {
         add_live_options(*command, options->live);
@@ -262,7 +269,8 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
             invocation.run = [&invocation, &query, options]() -> Result<int> {
                 options->functions.own_command_line = invocation.command_line();
                 options->live.options.own_command_line = invocation.command_line();
-                PERFLEET_TRY(take_file_and_command(invocation.arguments, *options));
+                PERFLEET_TRY(take_file_and_command(options->words, invocation.arguments, options->query,
+                                                   options->live.options.command));
                 return run(query, *options);
             };
         }

@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -20,22 +21,23 @@
 #include "query-engine/limits/query_limits.h"
 #include "query-engine/service/query_service.h"
 #include "schemas/zmtp/token.h"
+#include "target-collector/linux/command_line.h"
 #include "tools/perfleet/query/query_source.h"
+#include "tools/perfleet/record/record_first.h"
 #include "tools/perfleet/shell/invocation.h"
-#include "tools/perfleet/shell/run_program.h"
 #include "tools/perfleet/shell/terminal.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::uint16_t kExamplePort = 7414;
-constexpr int kNotRun = 126;  // as shells say of a command
-constexpr int kNotFound = 127;
 
 struct WebOptions {
     QueryOptions source;
     std::string listen = "127.0.0.1:*";
-    std::vector<std::string> command;
+    std::vector<std::string> words;  // a FILE, or behind -- a COMMAND
+    CommandLine line;                // of what is recorded first
+    std::vector<std::string> own_command_line;
 };
 
 // Passes a gateway's answers on.
@@ -58,24 +60,6 @@ Result<QueryEnd> ask_gateway(const QueryOptions& source, const Query& query, Que
                             });
 }
 
-// Records the command by `perfleet record`, which prints its summary. Errors: kUnavailable, if there is no recording.
-Result<Done> record_command(const WebOptions& options) {
-    std::vector<std::string> words{"/proc/self/exe", "record", "-g"};
-    if (!options.source.data.empty()) {
-        words.insert(words.end(), {"--data", options.source.data});
-    }
-    words.emplace_back("--");
-    words.insert(words.end(), options.command.begin(), options.command.end());
-    const int status = PERFLEET_TRY(run_program_here(words));
-    if (status == kNotRun || status == kNotFound) {  // record has said why
-        return Error{ErrorCode::kUnavailable, "nothing was recorded"};
-    }
-    if (status != 0) {
-        print_note("the command ended with exit status " + std::to_string(status));
-    }
-    return Done{};
-}
-
 void wait_until_readable(int fd) {
     pollfd waiting{fd, POLLIN, 0};
     while (::poll(&waiting, 1, -1) < 0) {
@@ -83,12 +67,6 @@ void wait_until_readable(int fd) {
 }
 
 Result<Done> serve(WebOptions& options) {
-    if (!options.command.empty()) {
-        if (!options.source.input.empty() || !options.source.gateway.empty()) {
-            return Error{ErrorCode::kUsage, "a command is recorded into a store: not together with -i or --gateway"};
-        }
-        PERFLEET_TRY(record_command(options));
-    }
     const auto address = PERFLEET_TRY(parse_listen_address("--listen", options.listen, kExamplePort));
     if (!address.is_loopback()) {
         return Error{ErrorCode::kUsage, "--listen " + options.listen +
@@ -140,15 +118,49 @@ Result<Done> serve(WebOptions& options) {
     return Done{};
 }
 
+// Ctrl-C ends a recording; the page is shown then.
+Result<int> run_web(WebOptions& options) {
+    if (asks_for_recording(options.line)) {
+        if (!options.source.input.empty() || !options.source.gateway.empty()) {
+            return Error{ErrorCode::kUsage,
+                         "a recording (-a, -p, -- COMMAND) goes into a data folder: not together with -i or --gateway"};
+        }
+        const bool has_command = !options.line.options.command.empty();
+        const auto recorded = record_first(std::move(options.line), options.source.data, "perfleet web",
+                                           std::move(options.own_command_line));
+        if (!recorded.ok()) {
+            return report_recording_error(recorded.error(), has_command);
+        }
+        if (recorded->signal != 0 && recorded->signal != SIGINT) {
+            return kEndBySignal + recorded->signal;
+        }
+        if (recorded->exit_status != 0) {
+            print_note("the command ended with exit status " + std::to_string(recorded->exit_status % kEndBySignal));
+        }
+        options.source.data = recorded->folder;
+    }
+    PERFLEET_TRY(serve(options));
+    return 0;
+}
+
 }  // namespace
 
 void add_web_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] = add_command<WebOptions>(
-        app, invocation, "web", "Show profiles, latencies and fleets in a browser of this machine", serve);
+        app, invocation, "web", "Show profiles, latencies and fleets in a browser of this machine",
+        [&invocation](WebOptions& given) -> Result<int> {
+            PERFLEET_TRY(
+                take_file_and_command(given.words, invocation.arguments, given.source, given.line.options.command));
+            given.own_command_line = invocation.command_line();
+            return run_web(given);
+        });
     add_options(*command,
                 {{"--listen 127.0.0.1:PORT", options->listen, "where to serve (* takes a free port)", is_not_empty,
                   shows_default},
-                 {"COMMAND", options->command, "record this first, into the store, as perfleet record -g does"}});
+                 {"file FILE", options->words,
+                  "a perf.data file or a profile of pprof, as -i; behind --: a command and its arguments, which are "
+                  "recorded first, into --data"}});
+    add_live_options(*command, options->line, "Record first");
     options->source.add_source_to(*command);
     options->source.add_input_to(*command);
     command->footer(

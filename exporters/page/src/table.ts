@@ -12,6 +12,7 @@ export interface Column {
     text(row: number): string;
     hint?(row: number): string;
     style?(row: number): string;
+    share?(row: number): number | undefined;  // 0 to 1, drawn as a bar behind the text
 }
 
 type Waiting = [cell: HTMLElement, column: Column, row: number];
@@ -81,6 +82,11 @@ export class Table {
                 const cell = make('td', (column.isText ? 'text ' : '') + (column.style?.(row) ?? ''), column.text(row));
                 if (column.isText) {
                     cell.title = cell.textContent;
+                }
+                const share = column.share?.(row);
+                if (share !== undefined) {
+                    cell.className += ' share';
+                    cell.style.backgroundSize = `${100 * share}% 72%`;
                 }
                 if (column.isPicked) {
                     cell.replaceChildren(makeButton(cell.textContent, () => this.onPick(row)));

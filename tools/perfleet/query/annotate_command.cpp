@@ -67,10 +67,9 @@ std::string text_of(const AnnotatedFunction& function, const std::vector<Annotat
 }
 
 Result<int> run_annotate(AnnotateOptions& options) {
-    std::vector<std::string> nothing;
     std::vector<std::string> words{options.file_or_symbol, options.symbol};
     std::erase(words, "");
-    take_words(words, {}, options.query, nothing);
+    take_file(words, options.query);
     if (words.size() > 1) {
         return Error{ErrorCode::kUsage, "'" + words.back() + "': one function, behind a FILE at most"};
     }

@@ -144,25 +144,9 @@ constexpr PerfOption kCompare[]{
 
 void note(const std::string& text) { print_note(text); }
 
-// The table of report is the same with `-g none`.
-void add_call_graph_option(CLI::App& report) {
-    for (const char* const name : {"-g", "--call-graph"}) {
-        add_options(report, {{std::string{name} + " GRAPH",
-                              [name](const std::string& graph) {
-                                  if (graph != "none") {
-                                      throw CLI::ValidationError(
-                                          name,
-                                          "use 'perfleet tree' for callees, 'perfleet tree --inverted' for callers");
-                                  }
-                              },
-                              "", is_hidden, [](CLI::Option& option, CLI::App&) { option.expected(0, 1); }}});
-    }
-}
-
 }  // namespace
 
 void add_perf_query_options(CLI::App& app) {
-    add_call_graph_option(*app.get_subcommand("report"));
     for (const char* const name : {"top", "report"}) {
         add_perf_options(*app.get_subcommand(name), kOfProfiles, note);
     }

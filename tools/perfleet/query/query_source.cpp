@@ -97,17 +97,26 @@ bool is_recording(const std::string& path) {
     return std::filesystem::exists(path, error) && open_recording_file(path, "").ok();
 }
 
-void take_words(std::vector<std::string>& words, const std::vector<std::string>& arguments, QueryOptions& query,
-                std::vector<std::string>& command) {
+void take_file(std::vector<std::string>& words, QueryOptions& query) {
+    if (!words.empty() && query.input.empty() && is_recording(words.front())) {
+        query.input = words.front();
+        words.erase(words.begin());
+    }
+}
+
+Result<Done> take_file_and_command(std::vector<std::string> words, const std::vector<std::string>& arguments,
+                                   QueryOptions& query, std::vector<std::string>& command) {
     const auto dashes = std::ranges::find(arguments, "--");
     const auto behind = dashes == arguments.end() ? 0 : arguments.end() - dashes - 1;
     const auto first = words.end() - std::min<std::ptrdiff_t>(behind, std::ssize(words));
     command.assign(first, words.end());
     words.erase(first, words.end());
-    if (!words.empty() && query.input.empty() && is_recording(words.front())) {
-        query.input = words.front();
-        words.erase(words.begin());
-    }
+    take_file(words, query);
+    return words.empty() ? Result<Done>{Done{}}
+                         : Error{ErrorCode::kUsage,
+                                 "unexpected argument '" + words.front() +
+                                     "': no perf.data file or profile of pprof of that name; a command to record "
+                                     "stands behind --"};
 }
 
 Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {
@@ -203,9 +212,20 @@ Result<QueryEnd> ask_store(QueryOptions& options, Query query, SessionUse use, Q
     return QueryService{*store, options.symbol_paths(), export_formats()}.run(std::move(query), reply);
 }
 
+// Times of this machine's zone, as any process reads them.
+Result<Done> resolve_times(OptionValues& values) {
+    for (const char* name : {"from", "until"}) {
+        if (const std::string text = text_option(values, name); text.find(':') == 2 || text.ends_with("day")) {
+            values[name] = format_time(PERFLEET_TRY(parse_time(text, utc_now())));
+        }
+    }
+    return Done{};
+}
+
 }  // namespace
 
 Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
+    PERFLEET_TRY(resolve_times(options.values));
     PERFLEET_TRY(check_query(command.name, options.values, utc_now()));
     if (!options.gateway.empty()) {
         const auto client = PERFLEET_TRY(options.connect());
@@ -221,6 +241,7 @@ Result<Answer> ask_table(QueryOptions& options, const QueryCommand& command) {
 }
 
 Result<QueryEnd> ask_file(QueryOptions& options, Query query, ExportSink& sink) {
+    PERFLEET_TRY(resolve_times(query.values));
     if (!options.gateway.empty()) {
         const auto client = PERFLEET_TRY(options.connect());
         ProgressLine progress{"export from " + options.gateway};

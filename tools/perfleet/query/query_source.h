@@ -47,10 +47,14 @@ struct QueryOptions {
 // Whether it is a file that --input reads, by its first bytes.
 [[nodiscard]] bool is_recording(const std::string& path);
 
-// Of words without an option's name: those behind -- of `arguments` are `command`, a recording in front of them is
-// query.input; others stay.
-void take_words(std::vector<std::string>& words, const std::vector<std::string>& arguments, QueryOptions& query,
-                std::vector<std::string>& command);
+// Makes a recording at the front of `words` query.input, and takes it from them.
+void take_file(std::vector<std::string>& words, QueryOptions& query);
+
+// Of words without an option's name, a recording at the front is query.input; those behind -- of `arguments` are
+// `command`. Errors: kUsage, for any other word.
+[[nodiscard]] Result<Done> take_file_and_command(std::vector<std::string> words,
+                                                 const std::vector<std::string>& arguments, QueryOptions& query,
+                                                 std::vector<std::string>& command);
 
 // Opens the store that the options name (also while a gateway uses it), or the contents of their file. Errors say what
 // to do when there is no store.

@@ -130,14 +130,13 @@ Result<int> run_beside(const char* option, const std::string& text, const std::s
 // A separate run, so that sampling doesn't affect the measured time. Works as `perfleet record -g`.
 Result<Done> profile_run(const ComparedSide& side, const std::string& comparison, const std::string& folder) {
     std::vector<std::string> words{
-        "-q",      "-g",          "--label", "comparison=" + comparison, "--label", "side=" + side.name,
-        "--label", "run=profile", "--"};
-    words.insert(words.end(), side.words.begin(), side.words.end());
+        "-q", "-g", "--label", "comparison=" + comparison, "--label", "side=" + side.name, "--label", "run=profile"};
     std::reverse(words.begin(), words.end());
     CLI::App app;
     CommandLine parsed;
     describe_command_line(CommandLineForm::kRecord, app, parsed);
     app.parse(words);
+    parsed.options.command = side.words;
     auto line = PERFLEET_TRY(finish_command_line(std::move(parsed)));
     const auto recording = PERFLEET_TRY(record(
         std::move(line->options), folder, [](const LogEvent&) {}, nullptr));

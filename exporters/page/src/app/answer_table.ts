@@ -42,6 +42,8 @@ export function showFooter(root: HTMLElement, answers: Pick<Answer, 'ledger' | '
     root.append(footer);
 }
 
+const isShare = (value: Cell) => typeof value === 'number' && value >= 0 && value <= 100;
+
 export function answerTable(root: HTMLElement, answer: Answer, options: TableOptions): void {
     if (answer.rows.length === 0) {
         root.append(make('p', 'hint', `${options.title}: there are none in the selection.`));
@@ -62,6 +64,7 @@ export function answerTable(root: HTMLElement, answer: Answer, options: TableOpt
             value: (row) => answer.rows[row][place] ?? (isText ? '' : options.isAscending ? Infinity : -Infinity),
             text: (row) => name === 'session' ? String(answer.rows[row][place] ?? '').slice(0, kIdDigits) : cellText(answer.rows[row][place], unit),
             style: options.style,
+            share: unit === 'percent' && answer.rows.every((row) => row[place] === null || isShare(row[place])) ? (row) => Number(answer.rows[row][place]) / 100 : undefined,
         };
     });
     const isUp = options.isAscending ?? columns.find((column) => column.isSorted)?.isText === true;
