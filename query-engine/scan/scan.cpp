@@ -11,6 +11,7 @@
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/scan/session_ledger.h"
+#include "query-engine/select/anonymous_names.h"
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/off_cpu.h"
 
@@ -160,6 +161,9 @@ Result<Scan> Scan::open(const StoreReader& store, const Selection& selection, Qu
         ScannedSession session{
             std::move(noted.record), ClockMap{0, {}}, {}, {}, {}, {}, {}, std::nullopt, {}, {}, false};
         session.note = std::move(noted.note);
+        if (selection.is_anonymous) {
+            anonymise(session.record);
+        }
         session.is_damaged = store.has_lost_logs();
         const auto note = [&](const Error& error) {
             session.is_damaged = true;
@@ -436,6 +440,9 @@ Result<std::shared_ptr<const EpochDictionary>> Scan::dictionary(std::size_t sess
     }
     if (const DefinitionFaults faults = dictionary->finish(); !faults.ok()) {
         note_faults(session_index, epoch, faults);
+    }
+    if (selection_.is_anonymous) {
+        anonymise(*dictionary);
     }
     return std::shared_ptr<const EpochDictionary>{std::move(dictionary)};
 }

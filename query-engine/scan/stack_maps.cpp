@@ -5,6 +5,7 @@
 
 #include "query-engine/scan/block_place.h"
 #include "query-engine/scan/scan.h"
+#include "query-engine/select/anonymous_names.h"
 #include "storage/dictionary/partition_dictionary.h"
 
 namespace perfleet {
@@ -36,6 +37,9 @@ Result<std::shared_ptr<const PartitionStacks>> Scan::partition_stacks(const Part
     Result<EpochDictionary> dictionary = epoch_dictionary_of(*decoded);
     if (!dictionary.ok()) {
         return left_out(dictionary.error());
+    }
+    if (selection_.is_anonymous) {
+        anonymise(*dictionary);
     }
     return std::shared_ptr<const PartitionStacks>{
         new PartitionStacks{partition, dictionary_checksum(**bytes), std::move(*dictionary)}};

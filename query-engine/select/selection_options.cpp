@@ -164,6 +164,16 @@ OptionTable<Selection> make_table(UtcNs now) {
                  selection.is_off_cpu = true;
                  return Done{};
              })
+        .add(
+            {.name = "anonymise",
+             .type = OptionType::kFlag,
+             .value_name = {},
+             .summary = "replace names of hosts and folders, and leave arguments of commands out: to show it to others",
+             .aliases = {"anonymize"}},
+            [](const OptionValue&, Selection& selection) -> Result<Done> {
+                selection.is_anonymous = true;
+                return Done{};
+            })
         .text({"measure", OptionType::kText, "WHAT",
                "what widths mean: amount (default), what the event counts, such as ns or bytes; or samples"},
               [](const std::string& text, Selection& selection) -> Result<Done> {

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -299,7 +300,13 @@ SourceFrames::~SourceFrames() = default;
 
 std::vector<std::vector<SourceFrame>> SourceFrames::frames_at(const ImageDefinition& image,
                                                               std::span<const std::uint64_t> offsets) {
-    return files_->frames_at(image, offsets);
+    auto frames = files_->frames_at(image, offsets);
+    if (!image.file.empty()) {
+        for (SourceFrame& frame : std::views::join(frames)) {
+            frame.file.erase(0, frame.file.rfind('/') + 1);
+        }
+    }
+    return frames;
 }
 
 std::shared_ptr<const KeptSources> SourceFrames::kept_sources(const ImageDefinition& image) {

@@ -4,13 +4,19 @@
 #include "schemas/wire/protocol.h"
 
 namespace perfleet {
+namespace {
+
+const std::string& path_of(const ImageDefinition& image) { return image.file.empty() ? image.name : image.file; }
+
+}  // namespace
 
 std::string_view build_id_of(const ImageDefinition& image) {
     return (image.flags & image_flags::kContentHash) != 0 ? std::string_view{} : std::string_view{image.build_id};
 }
 
 std::string own_file_of(const ImageDefinition& image, const SymbolPaths& paths) {
-    return image.name.starts_with('/') ? paths.symfs + image.name : std::string{};
+    const std::string& path = path_of(image);
+    return path.starts_with('/') ? paths.symfs + path : std::string{};
 }
 
 std::vector<std::string> symbol_files_of(const ImageDefinition& image, const SymbolPaths& paths) {
@@ -24,8 +30,8 @@ std::vector<std::string> symbol_files_of(const ImageDefinition& image, const Sym
         }
         for (const std::string& folder : paths.debug_folders) {
             if (!own_file.empty()) {
-                files.push_back(folder + image.name + ".debug");
-                files.push_back(folder + image.name);
+                files.push_back(folder + path_of(image) + ".debug");
+                files.push_back(folder + path_of(image));
             }
             files.push_back(folder + place + ".debug");
         }
@@ -51,7 +57,7 @@ std::vector<std::string> linked_debug_files_of(const ElfFile& own_file, const Im
     const std::string beside = folder_of(own_file.path());
     std::vector<std::string> files{beside + name, beside + ".debug/" + name};
     for (const std::string& folder : paths.debug_folders) {
-        files.push_back(folder + folder_of(image.name) + name);
+        files.push_back(folder + folder_of(path_of(image)) + name);
     }
     return files;
 }

@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "query-engine/select/anonymous_names.h"
 #include "query-engine/symbol/debuginfod.h"
 #include "query-engine/symbol/demangle.h"
 #include "query-engine/symbol/elf_file.h"
@@ -172,7 +173,7 @@ public:
 
     bool is_missing(const ImageDefinition& image) const {
         const std::lock_guard lock{mutex_};
-        return missing_.has(own_file_of(image, paths_));
+        return missing_.has(said(image, own_file_of(image, paths_)));
     }
 
     void withdraw_missing(const std::set<std::string>& names) {
@@ -205,9 +206,14 @@ private:
         }
     }
 
-    void warn(std::string text) {
+    // Paths are hidden where the image's is.
+    static std::string said(const ImageDefinition& image, std::string text) {
+        return image.file.empty() ? std::move(text) : anonymous_text(text);
+    }
+
+    void warn(const ImageDefinition& image, std::string text) {
         const std::lock_guard lock{mutex_};
-        warnings_.insert(std::move(text));
+        warnings_.insert(said(image, std::move(text)));
         if (warnings_.size() > kWarningsMax) {  // sorted: the kept ones don't depend on the order
             warnings_.erase(std::prev(warnings_.end()));
         }
@@ -235,7 +241,7 @@ private:
         }
         auto content = store_->image(image.build_id);
         if (!content) {
-            warn(image.name + ": its symbols can't be read from the store: " + content.error().message);
+            warn(image, image.name + ": its symbols can't be read from the store: " + content.error().message);
             return std::nullopt;
         }
         if (!*content || (*content)->type != static_cast<std::uint16_t>(protocol::ImageType::kKernelSymbols)) {
@@ -243,17 +249,17 @@ private:
         }
         const Result<std::string> text = unpacked_symbols((*content)->bytes, image.name);
         if (!text.ok()) {
-            warn(text.error().message);
+            warn(image, text.error().message);
             return std::nullopt;
         }
         std::uint64_t bad_lines = 0;
         auto table = symbols_of_kernel(*text, bad_lines);
         if (!table) {
-            warn(image.name + ": " + table.error().message);
+            warn(image, image.name + ": " + table.error().message);
             return std::nullopt;
         }
         if (bad_lines > 0) {
-            warn(image.name + ": " + std::to_string(bad_lines) + " lines of its symbols can't be read");
+            warn(image, image.name + ": " + std::to_string(bad_lines) + " lines of its symbols can't be read");
         }
         return std::move(*table);
     }
@@ -338,7 +344,7 @@ private:
             }
         }
         if (names == nullptr && running != nullptr) {
-            if (const FilePtr rest = open_rest_of(*running); rest != nullptr) {
+            if (const FilePtr rest = open_rest_of(image, *running); rest != nullptr) {
                 return symbols_of_elf(*rest, *running, true);
             }
         }
@@ -347,7 +353,7 @@ private:
                 return *std::move(table);
             }
             if (!why_not_kept.empty()) {
-                warn(std::move(why_not_kept));
+                warn(image, std::move(why_not_kept));
             }
             warn_if_missing(own_path, image);
             return {};
@@ -356,13 +362,13 @@ private:
     }
 
     // Null if the file has no usable .gnu_debugdata.
-    FilePtr open_rest_of(const ElfFile& file) {
+    FilePtr open_rest_of(const ImageDefinition& image, const ElfFile& file) {
         auto rest = open_mini_debug_info(file);
         if (rest.ok() && (*rest)->find_section(".symtab", SHT_SYMTAB)) {
             return std::move(*rest);
         }
         if (!rest.ok() && rest.error().code != ErrorCode::kNotFound) {
-            warn(rest.error().message);
+            warn(image, rest.error().message);
         }
         return nullptr;
     }
@@ -377,14 +383,14 @@ private:
         auto opened = ElfFile::open(path);
         if (!opened) {
             if (opened.error().code != ErrorCode::kNotFound) {
-                warn(opened.error().message);
+                warn(image, opened.error().message);
             }
             return nullptr;
         }
         if (is_of(**opened, image)) {
             return std::move(*opened);
         }
-        warn(path + ": its build-id isn't that of " + image.name + "; not used");
+        warn(image, path + ": its build-id isn't that of " + image.name + "; not used");
         return nullptr;
     }
 
@@ -402,9 +408,9 @@ private:
                                          : ": has build-id " + text_of((*opened)->build_id()) + ", not " +
                                                text_of(image.build_id) + " as when it was recorded";
             const std::lock_guard lock{mutex_};
-            replaced_.add(path, path + difference + "; no symbols are taken from it");
+            replaced_.add(said(image, path), said(image, path + difference + "; no symbols are taken from it"));
         } else if (opened.error().code != ErrorCode::kNotFound) {
-            warn(opened.error().message);
+            warn(image, opened.error().message);
         }
         return nullptr;
     }
@@ -416,7 +422,8 @@ private:
             return;
         }
         const std::lock_guard lock{mutex_};
-        missing_.add(path, path + ": isn't here; its functions have no names (--symfs DIR looks elsewhere)");
+        missing_.add(said(image, path),
+                     said(image, path + ": isn't here; its functions have no names (--symfs DIR looks elsewhere)"));
     }
 
     FilePtr open_linked_debug_file(const ImageDefinition& image, const ElfFile& running) {
@@ -434,7 +441,7 @@ private:
         auto path = debuginfod_.find(kind, build_id_of(image));
         if (!path) {
             if (path.error().code != ErrorCode::kNotFound) {
-                warn(path.error().message);
+                warn(image, path.error().message);
             }
             return nullptr;
         }

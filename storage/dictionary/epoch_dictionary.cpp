@@ -130,6 +130,12 @@ Result<Done> EpochDictionary::add_strings() {
     return Done{};
 }
 
+void EpochDictionary::rename(const std::function<void(ImageDefinition&)>& rename_image,
+                             const std::function<void(std::string&)>& rename_string) {
+    std::ranges::for_each(images_, rename_image);
+    std::ranges::for_each(strings_, rename_string);
+}
+
 // Callers have smaller numbers than their callees, so one walk visits callers first.
 DefinitionFaults EpochDictionary::finish() {
     DefinitionFaults faults{conflicting_count_, 0};

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -42,6 +43,7 @@ struct ImageDefinition {
     std::uint64_t size_bytes = 0;  // kernel images: length of its text; 0 when not known
     std::string build_id;          // raw bytes, 0 to 20
     std::string name;              // path, "[kernel.kallsyms]", "[vdso]", "//anon", "[unknown]"
+    std::string file{};            // its path, where `name` stands for another name; else empty
 
     friend auto operator<=>(const ImageDefinition&, const ImageDefinition&) = default;
 };
@@ -86,6 +88,10 @@ public:
     // Call it once after all definitions: cuts chains, so that following parents from any node takes at most
     // limits::kStackChainMax steps. A parent or image whose definition was lost isn't a fault: see below.
     DefinitionFaults finish();
+
+    // Changes names after finish(): each image and each string is passed once.
+    void rename(const std::function<void(ImageDefinition&)>& rename_image,
+                const std::function<void(std::string&)>& rename_string);
 
     // The node that stands for cut callers, numbered after all others; kEmptyStack if no chain was cut.
     [[nodiscard]] StackNumber cut_mark() const { return cut_mark_; }

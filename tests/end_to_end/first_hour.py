@@ -5,6 +5,7 @@ first_hour.py BIN_DIR [STEP... | --part K/N]: prints a line a step; exit status 
 the real ones; everything is written below a temporary folder.
 """
 import fcntl
+import gzip
 import json
 import os
 import pty
@@ -377,6 +378,29 @@ def a_flame_graph_is_a_page_or_a_picture_by_its_name(user):
             check(file.read(20).startswith(begin), name)
     check(".html" in user.run("perfleet flamegraph -o flame.pdf", status=2).err, "no way out")
     check("FILE.html" in user.run("perfleet flamegraph -o compared.svg --before last", status=2).err, "no way out")
+
+
+@step
+def what_is_shown_to_others_can_be_anonymous(user):
+    program = user.path("alices-secret/work")
+    os.makedirs(os.path.dirname(program))
+    shutil.copy("/usr/bin/xz", program)
+    user.run(f"perfleet record -q -g --name shown --target alices-host -- {program} --stdout -1 input > /dev/null")
+    formats = {"shown.page": " --to html --as json", "shown.data": " --to perf.data"}
+    for name in ("shown.page", "shown.data", "shown.folded", "shown.speedscope.json", "shown.pb.gz", "shown.json"):
+        to = formats.get(name, "")
+        for options, expected in (("--anonymise", False), ("", name in ("shown.page", "shown.data", "shown.pb.gz"))):
+            user.run(f"perfleet export{to} --session shown -o {name} --force {options}")
+            with open(user.path(name), "rb") as file:
+                written = file.read()
+            written = gzip.decompress(written) if name.endswith(".gz") else written
+            check(expected == (b"alices-secret" in written), f"{name} {options}: folders")
+            check(b"work" in written, f"{name} {options}: the program's name is lost")
+            check(options == "" or b"--stdout" not in written, f"{name}: arguments")
+            check(options == "" or b"alices-host" not in written, f"{name}: the host's name")
+    lines = user.run("perfleet script --session shown --anonymise").out
+    check("/folder-" in lines and "alices-secret" not in lines, "script: folders")
+    user.run("perfleet sessions rm shown")
 
 
 @step
