@@ -11,9 +11,9 @@
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/scan/session_ledger.h"
-#include "query-engine/select/anonymous_names.h"
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/off_cpu.h"
+#include "storage/dictionary/anonymous_names.h"
 
 namespace perfleet {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "query-engine/scan/block_place.h"
 #include "query-engine/scan/scan.h"
-#include "query-engine/select/anonymous_names.h"
+#include "storage/dictionary/anonymous_names.h"
 #include "storage/dictionary/partition_dictionary.h"
 
 namespace perfleet {

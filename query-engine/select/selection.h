@@ -86,7 +86,7 @@ struct Selection {
     SessionUse use = SessionUse::kAny;
     std::optional<std::string> event;  // only this event, by name
     bool is_off_cpu = false;           // `event` is the blocked time; runnable time belongs to it
-    bool is_anonymous = false;         // names are as of anonymous_names.h
+    bool is_anonymous = false;         // names are as of storage/dictionary/anonymous_names.h
     bool counts_rows = false;          // widths are numbers of rows, not amounts
     RowFilter filter{};
     bool reads_large_texts = true;  // of sessions' records: formats of tracepoints and attributes of events

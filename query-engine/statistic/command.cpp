@@ -61,15 +61,19 @@ QueryCommand command(std::string name, std::string summary, std::string rows, co
 }
 
 // A command that lists what the store holds.
-template <class Make>
-QueryCommand inventory(std::string name, std::string summary, std::string rows, bool has_event, Make make) {
-    QueryCommand made =
-        command(std::move(name), std::move(summary), std::move(rows), no_options(),
-                [make](const Scan& scan, Symbolizer&, const NoOptions&) -> Result<Answer> { return make(scan); });
+QueryCommand as_inventory(QueryCommand made, bool has_event) {
     made.is_inventory = true;
     made.filters = QueryFilters::kNone;
     made.has_event = has_event;
     return made;
+}
+
+template <class Make>
+QueryCommand inventory(std::string name, std::string summary, std::string rows, bool has_event, Make make) {
+    return as_inventory(
+        command(std::move(name), std::move(summary), std::move(rows), no_options(),
+                [make](const Scan& scan, Symbolizer&, const NoOptions&) -> Result<Answer> { return make(scan); }),
+        has_event);
 }
 
 template <class Options>
@@ -167,8 +171,12 @@ std::vector<QueryCommand> make_commands() {
     commands.push_back(command("utilisation", "CPU utilisation by thread, as a seL4 kernel counted it",
                                "windows of utilisation", no_options(),
                                [](const Scan& scan, Symbolizer&, const NoOptions&) { return make_utilisation(scan); }));
-    commands.push_back(
-        inventory("sessions", "Runs of collectors: when, of which events, how much", "sessions", false, make_sessions));
+    commands.push_back(as_inventory(
+        command("sessions", "Runs of collectors: when, of which events, how much", "sessions", session_list_options(),
+                [](const Scan& scan, Symbolizer&, const SessionListOptions& options) {
+                    return make_sessions(scan, options);
+                }),
+        false));
     commands.push_back(inventory("targets", "Hosts and boards that have sent data", "targets", false, make_targets));
     commands.push_back(inventory("labels", "Labels of targets, and their values", "labels", false, make_labels));
     commands.push_back(inventory("events", "Events that profiles can show", "events", false, make_events));

@@ -19,7 +19,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "query-engine/select/anonymous_names.h"
 #include "query-engine/symbol/debuginfod.h"
 #include "query-engine/symbol/demangle.h"
 #include "query-engine/symbol/elf_file.h"
@@ -34,6 +33,7 @@
 #include "schemas/session/named_function.h"
 #include "schemas/text/hex.h"
 #include "schemas/wire/protocol.h"
+#include "storage/dictionary/anonymous_names.h"
 
 namespace perfleet {
 namespace {

@@ -467,7 +467,11 @@ def sessions_are_listed(user):
     check("ended" in text and "cpu-clock" in text, text)
     before = len(user.json("perfleet sessions")[0])
     user.run("perfleet record -q -- true")
-    check(len(user.json("perfleet sessions")[0]) == before + 1, "sessions are missing")
+    rows, _ = user.json("perfleet sessions")
+    check(len(rows) == before + 1, "sessions are missing")
+    last, answer = user.json("perfleet sessions --limit 1")
+    check(last == rows[-1:], "not the last session")
+    check(f"{before} older sessions are left out (--limit)" in answer["warnings"], answer["warnings"])
 
 
 @step

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -199,21 +200,32 @@ Answer make_targets(const Scan& scan) {
     return answer;
 }
 
-Result<Answer> make_sessions(const Scan& scan) {
+const OptionTable<SessionListOptions>& session_list_options() {
+    static const OptionTable<SessionListOptions> kTable = OptionTable<SessionListOptions>{}.value(
+        {"limit", OptionType::kCount, "N", "only the last N sessions"}, &SessionListOptions::row_count_max);
+    return kTable;
+}
+
+Result<Answer> make_sessions(const Scan& scan, const SessionListOptions& options) {
     PERFLEET_TRY(scan.store().damage().empty() ? Done{} : find_damaged_blocks(scan));
     std::vector<std::size_t> indices = sessions_by_start(scan);
     std::stable_sort(indices.begin(), indices.end(), [&](std::size_t a, std::size_t b) {
         return scan.sessions()[a].record.came() < scan.sessions()[b].record.came();
     });
+    std::vector<std::size_t> listed;
+    std::ranges::copy_if(indices, std::back_inserter(listed),
+                         [&](std::size_t i) { return !scan.sessions()[i].note.is_removed; });
     Answer answer;
+    if (options.row_count_max && listed.size() > *options.row_count_max) {
+        const auto left_out = static_cast<std::ptrdiff_t>(listed.size() - *options.row_count_max);
+        listed.erase(listed.begin(), listed.begin() + left_out);
+        answer.warnings.push_back(std::to_string(left_out) + " older sessions are left out (--limit)");
+    }
     answer.columns = {{"session", ""}, {"name", "", true},    {"target", ""}, {"arch", ""}, {"start", ""},
                       {"end", ""},     {"state", ""},         {"events", ""}, {"rows", ""}, {"batches", ""},
                       {"version", ""}, {"command", "", true}, {"labels", ""}};
-    for (const std::size_t i : indices) {
+    for (const std::size_t i : listed) {
         const ScannedSession& session = scan.sessions()[i];
-        if (session.note.is_removed) {
-            continue;
-        }
         const std::vector<EventRecord>& events = session.record.events;
         const auto changes = PERFLEET_TRY(read_changes(scan, i));
         const char* const state = session.end ? "ended" : are_all_stopped(changes, events.size()) ? "stopped" : "open";

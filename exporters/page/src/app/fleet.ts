@@ -43,7 +43,7 @@ function targetsOf(targets: Answer, sessions: Answer, losses: Answer): Target[] 
     return targets.rows.map((row) => {
         const name = String(of(row, 'target'));
         const lastMs = Date.parse(String(of(row, 'last_seen')));
-        const said = states.get(name) ?? 'ended';
+        const said = states.get(name) ?? 'open';  // not among the last sessions
         const [produced, lost] = sums.get(name) ?? [0, 0];
         const state = said === 'ended' || said === 'stopped' ? said : Date.now() - lastMs > kSilentMs ? 'silent' : 'sending';
         return { name, labels: String(of(row, 'labels') ?? ''), sessions: Number(of(row, 'sessions')), lastMs, state, produced, lost };

@@ -15,6 +15,7 @@ import type { Download, Place, Tab } from './tab.js';
 import { timeline } from './timeline.js';
 
 const kTabs: readonly Tab[] = [fleet, explore, subsecond, compare, latency, timeline, losses];
+const kSessionsMax = 10_000;  // the last ones
 const kBusyAfterMs = 150;
 const kSaidMs = 3000;
 const kOfTheseRows = ['from', 'to', 'zoom', 'at', 'item'];  // words of a state that mean nothing for other rows
@@ -80,7 +81,7 @@ class App {
 
     private async loadInventory(signal: AbortSignal): Promise<Inventory> {
         const asking = { signal };
-        const [sessions, events, labels, targets] = await Promise.all([ask('sessions', {}, asking), ask('events', {}, asking), ask('labels', {}, asking), ask('targets', {}, asking)]);
+        const [sessions, events, labels, targets] = await Promise.all([ask('sessions', { limit: String(kSessionsMax) }, asking), ask('events', {}, asking), ask('labels', {}, asking), ask('targets', {}, asking)]);
         this.matcherList.replaceChildren(...matchers({ sessions, events, labels, targets }).slice(0, 500).map((text) => new Option(text, text)));
         return { sessions, events, labels, targets };
     }

@@ -1,4 +1,4 @@
-#include "query-engine/select/anonymous_names.h"
+#include "storage/dictionary/anonymous_names.h"
 
 #include <algorithm>
 #include <array>
