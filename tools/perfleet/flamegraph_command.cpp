@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,7 @@ Result<Done> check_text(const FlameGraphOptions& options) {
 
 Result<int> run_text(FlameGraphOptions& options) {
     PERFLEET_TRY(check_text(options));
+    PERFLEET_TRY(options.page.make_rows ? options.page.make_rows() : Done{});
     OutputOptions printing;
     printing.color = options.color;
     Screen screen = printing.screen();
@@ -76,27 +78,16 @@ std::string free_page_name() {
     return name;
 }
 
-// Before a recording, so that it isn't made in vain.
-Result<Done> check_recording(FlameGraphOptions& options) {
+Result<Done> check_recording(const FlameGraphOptions& options) {
     for (const char* name : {"session", "select", "from", "until", "time", "before"}) {
         if (options.is_given(name)) {
             return Error{ErrorCode::kUsage,
                          std::string{"--"} + name + ": not with what is recorded now (-a, -p, -- COMMAND)"};
         }
     }
-    if (!options.page.query.gateway.empty() || !options.page.query.input.empty() || options.page.query.takes_all) {
-        return Error{ErrorCode::kUsage, "a recording (-a, -p, -- COMMAND) goes into a data folder: --data"};
-    }
-    if (options.is_text) {
-        return check_text(options);
-    }
-    std::error_code error;
-    if (options.page.output == "-") {
-        options.page.output = free_page_name();
-    } else if (!options.page.is_forced && std::filesystem::exists(options.page.output, error)) {
-        return Error{ErrorCode::kUsage, options.page.output + ": the file exists; name another one, or add --force"};
-    }
-    return Done{};
+    return !options.page.query.gateway.empty() || !options.page.query.input.empty() || options.page.query.takes_all
+               ? Error{ErrorCode::kUsage, "a recording (-a, -p, -- COMMAND) goes into a data folder: --data"}
+               : Result<Done>{Done{}};
 }
 
 void open_in_browser(const std::string& page) {
@@ -133,16 +124,26 @@ Result<int> run_flamegraph(FlameGraphOptions& options) {
     if (const auto event = options.page.query.values.extract("event")) {
         options.line.options.events = {std::get<std::string>(event.mapped())};
     }
-    const bool has_command = !options.line.options.command.empty();
-    const auto recorded = record_first(std::move(options.line), options.page.query.data, "perfleet flamegraph",
-                                       std::move(options.own_command_line));
-    if (!recorded.ok()) {
-        return report_recording_error(recorded.error(), has_command);
+    if (options.page.output == "-" && !options.is_text) {
+        options.page.output = free_page_name();
     }
-    options.page.query.data = recorded->folder;
-    options.page.query.values["session"] = recorded->session;
-    const int status = PERFLEET_TRY(draw(options));
-    return status != 0 ? status : recorded->exit_status;
+    const bool has_command = !options.line.options.command.empty();
+    std::optional<Result<FirstRecording>> recorded;
+    options.page.make_rows = [&]() -> Result<Done> {
+        recorded = record_first(std::move(options.line), options.page.query.data, "perfleet flamegraph",
+                                std::move(options.own_command_line));
+        if (!recorded->ok()) {
+            return Error{recorded->error()};
+        }
+        options.page.query.data = (*recorded)->folder;
+        options.page.query.values["session"] = (*recorded)->session;
+        return Done{};
+    };
+    Result<int> drawn = draw(options);
+    if (recorded && !recorded->ok()) {
+        return report_recording_error(recorded->error(), has_command);
+    }
+    return drawn.ok() && *drawn == 0 ? Result<int>{(*recorded)->exit_status} : std::move(drawn);
 }
 
 }  // namespace

@@ -128,6 +128,7 @@ Result<int> run_export(ExportOptions& options) {
                                                          : ExistingFile::kRefuse;
         file = PERFLEET_TRY(FileSink::create(options.output, existing));
     }
+    PERFLEET_TRY(options.make_rows ? options.make_rows() : Done{});
     ExportSink& sink = to_standard_output ? static_cast<ExportSink&>(standard_output) : *file;
     const Result<QueryEnd> outcome = write_export(options, format, sink);
     standard_output.end_pager();

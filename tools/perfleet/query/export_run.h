@@ -1,6 +1,7 @@
 // Runs an export for `export` and the format commands: opens the rows, writes the file, reports what was written.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "tools/perfleet/query/query_source.h"
@@ -14,6 +15,8 @@ struct ExportOptions {
     bool is_forced = false;
     bool has_no_pager = false;
     bool has_symbols = false;  // --with-symbols
+    // Makes what is exported, when the output is open; empty: it is there.
+    std::function<Result<Done>()> make_rows{};
 };
 
 // Returns the exit status.
