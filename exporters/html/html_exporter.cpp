@@ -15,6 +15,7 @@
 #include "exporters/html/page_data.h"
 #include "exporters/html/slowest_sides.h"
 #include "exporters/report/amount_text.h"
+#include "exporters/report/report_parts.h"
 #include "query-engine/statistic/diff/diff.h"
 #include "query-engine/statistic/diff/diff_command.h"
 #include "query-engine/statistic/profile/slowest.h"
@@ -321,7 +322,7 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
     const auto page = PERFLEET_TRY(bytes_of(data, options.format));
     PERFLEET_TRY(sink.write_at(0, std::as_bytes(std::span{page})));
     return QueryEnd{std::nullopt,
-                    std::to_string(data.graph.frames.size()) + " frames, " +
+                    counted_noun(data.graph.frames.size(), "frame") + ", " +
                         amount_text(static_cast<double>(data.graph.total), data.unit),
                     std::move(ledger), std::move(data.warnings)};
 }

@@ -79,6 +79,16 @@ std::string measured(const ComparisonRows& rows, std::size_t row, const std::str
     return number && *number >= 1e5 && *number < 1e18 ? std::to_string(std::llround(*number)) : rows.cell(row, name);
 }
 
+std::size_t widest_line(std::string_view text) {
+    std::size_t width = 0;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+        width = std::max(width, text_width(text.substr(0, end)));
+        text.remove_prefix(end + 1);
+    }
+    return width;
+}
+
 constexpr const char* kLegendOfRanks =
     "before, after: medians; change, low, high: of the ratios of all pairs; p: Mann and Whitney's\n"
     "low, high, adjusted: of all lines together\n";
@@ -150,7 +160,25 @@ private:
                              are_ranked ? probability(rows_.real(row, "p")) : detected(rows_, row), shown(rows_, row)});
         }
         return (are_alike ? side(means[0], "before") + ", " + side(means[0], "after") + "\n\n" : "") +
-               aligned(lines, {0, 8}, screen_);
+               fitted(std::move(lines));
+    }
+
+    // Without the columns that say least, where the screen is too narrow for all.
+    [[nodiscard]] std::string fitted(std::vector<std::vector<std::string>> lines) const {
+        std::vector<std::string> left_out;
+        const auto aligned_on = [&](const Screen& screen) { return aligned(lines, {0, lines[0].size() - 1}, screen); };
+        for (const std::string_view name : {"detects", "p", "adjusted"}) {
+            const std::string text = aligned_on({});
+            const auto column = std::ranges::find(lines[0], name);
+            if (widest_line(text) <= screen_.width_columns || column == lines[0].end()) {
+                continue;
+            }
+            left_out.emplace_back(name);
+            for (const auto at = column - lines[0].begin(); auto& line : lines) {
+                line.erase(line.begin() + at);
+            }
+        }
+        return aligned_on(screen_) + left_out_line(left_out, screen_);
     }
 
     // Nanoseconds in a unit that suits both sides; counts unchanged.
@@ -203,7 +231,7 @@ private:
                              screen_.width_columns, "  ") +
                      "\n";
         }
-        text_ += "\n" + aligned(lines, {0, 8}, screen_) + ranks;
+        text_ += "\n" + fitted(std::move(lines)) + ranks;
     }
 
     [[nodiscard]] bool is_news(std::size_t row) const {

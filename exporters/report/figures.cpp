@@ -36,6 +36,7 @@ public:
     Figures(const Answer& answer, const Screen& screen)
         : answer_{answer},
           width_{screen.is_limited() ? screen.width_columns : kPageColumns},
+          groups_digits_{screen.groups_digits},
           identity_{identity_columns(answer)} {
         for (std::size_t i = identity_.size(); i < answer.columns.size(); ++i) {
             label_width_ = std::max(label_width_, text_width(text_heading(answer.columns[i])));
@@ -85,10 +86,16 @@ private:
         }
     }
 
+    [[nodiscard]] std::string value_text(std::size_t column, std::size_t row) const {
+        const AnswerValue& value = answer_.rows[row][column];
+        const std::string text = text_cell(answer_.columns[column], value);
+        return groups_digits_ && !std::holds_alternative<std::string>(value) ? with_grouped_digits(text) : text;
+    }
+
     [[nodiscard]] std::size_t row_width(std::size_t row) const {
         std::size_t width = 0;
         for (std::size_t i = identity_.size(); i < answer_.columns.size(); ++i) {
-            width = std::max(width, text_width(text_cell(answer_.columns[i], answer_.rows[row][i])));
+            width = std::max(width, text_width(value_text(i, row)));
         }
         return width;
     }
@@ -105,7 +112,7 @@ private:
             std::string line = text_heading(answer_.columns[i]);
             line.append(label_width_ - text_width(line), ' ');
             for (std::size_t row = first; row < last; ++row) {
-                const std::string value = text_cell(answer_.columns[i], answer_.rows[row][i]);
+                const std::string value = value_text(i, row);
                 line += "  " + std::string(row_width(row) - text_width(value), ' ') + value;
             }
             text_ += line + "\n";
@@ -114,6 +121,7 @@ private:
 
     const Answer& answer_;
     std::size_t width_;
+    bool groups_digits_;
     std::vector<std::size_t> identity_;
     std::size_t label_width_ = 0;
     std::string text_;

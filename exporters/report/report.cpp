@@ -255,7 +255,7 @@ std::string ledger_text(const Answer& answer, const Screen& screen) {
     if (answer.parts.empty()) {
         text = "rows: " + ledger_line(answer.ledger) + "\n";
     }
-    return wrapped(text, screen.width_columns, "  ");
+    return wrapped(screen.groups_digits ? with_grouped_digits(text) : text, screen.width_columns, "  ");
 }
 
 std::string format_table(const Answer& answer, const Screen& screen) {

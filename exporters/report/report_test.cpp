@@ -35,6 +35,18 @@ TEST(Report, TextIsAlignedAndEndsWithTheLedger) {
               "rows: 12360 produced = 12352 stored + 8 lost (5 kernel_ring, 3 spool_full)\n");
 }
 
+TEST(Report, PeopleReadGroupedDigitsOfAmountsAndNotOfIds) {
+    Answer answer = sample_answer();
+    answer.columns[4] = {"tid", ""};
+    answer.rows[0][4] = std::uint64_t{54'321};
+    Screen screen;
+    screen.groups_digits = true;
+    const std::string text = format_report(answer, ReportFormat::kText, screen);
+    EXPECT_NE(text.find(" 12,345 "), std::string::npos) << text;
+    EXPECT_NE(text.find("54321"), std::string::npos) << text;
+    EXPECT_NE(text.find("rows: 12,360 produced = 12,352 stored + 8 lost"), std::string::npos) << text;
+}
+
 // The nearest doubles of these decimals lie below them, most of them: 1.005 is 1.00499999999999989….
 TEST(Report, DecimalsAreRoundedHalfUpAsTheyArePrinted) {
     const std::vector<std::pair<double, const char*>> cases{

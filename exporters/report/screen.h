@@ -12,6 +12,7 @@ struct Screen {
     static constexpr std::size_t kUnlimited = SIZE_MAX;
     std::size_t width_columns = kUnlimited;
     bool has_color = false;
+    bool groups_digits = false;                  // 12,345: programs read files and pipes
     std::string_view way_to_see_all = "--wide";  // the option to mention if a table doesn't fit
 
     [[nodiscard]] bool is_limited() const { return width_columns != kUnlimited; }

@@ -172,8 +172,16 @@ bool is_shown(const Answer& answer, std::size_t column) {
     return !is_null && !(answer.columns[column].is_optional && all(is_empty)) && !is_repeat(answer, column);
 }
 
-PrintedColumn printed(const Answer& answer, std::size_t index) {
+// Of numbers that are no amounts.
+bool is_identifier(const AnswerColumn& column) {
+    constexpr std::array<std::string_view, 5> kIdentifiers{"cpu", "line", "uid", "seq", "port"};
+    return column.name.ends_with("pid") || column.name.ends_with("tid") ||
+           std::ranges::find(kIdentifiers, column.name) != kIdentifiers.end();
+}
+
+PrintedColumn printed(const Answer& answer, std::size_t index, bool groups_digits) {
     const AnswerColumn& column = answer.columns[index];
+    groups_digits &= !is_identifier(column);
     PrintedColumn result;
     result.name = column.name;
     result.title = heading(column);
@@ -181,7 +189,8 @@ PrintedColumn printed(const Answer& answer, std::size_t index) {
     result.is_left = answer.rows.empty();
     for (const std::vector<AnswerValue>& row : answer.rows) {
         result.is_left = result.is_left || is_text(row[index]);
-        result.cells.push_back(cell(column, row[index]));
+        const bool is_grouped = groups_digits && !is_text(row[index]);
+        result.cells.push_back(is_grouped ? with_grouped_digits(cell(column, row[index])) : cell(column, row[index]));
         if (const auto* percent = std::get_if<double>(&row[index]); percent != nullptr && column.unit == "percent") {
             result.percents.resize(answer.rows.size());
             result.percents[result.cells.size() - 1] = *percent;
@@ -242,7 +251,7 @@ public:
     TableLayout(const Answer& answer, const Screen& screen) : screen_{screen}, row_count_{answer.rows.size()} {
         for (std::size_t i = 0; i < answer.columns.size(); ++i) {
             if (is_shown(answer, i)) {
-                columns_.push_back(printed(answer, i));
+                columns_.push_back(printed(answer, i, screen_.groups_digits));
             }
         }
         const bool is_profile = column_named(answer, "symbol") || column_named(answer, "self_percent");

@@ -1,6 +1,7 @@
 #include "schemas/text/layout.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cwchar>
 
 #include "schemas/text/utf8.h"
@@ -131,6 +132,33 @@ std::string wrapped(std::string_view text, std::size_t width_max, std::string_vi
         at = end;
     }
     return lines;
+}
+
+std::string with_grouped_digits(std::string_view text) {
+    constexpr std::size_t kDigitsMin = 5;
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const auto is_beside = [&](std::size_t at) {  // of a name, a number in hex or a fraction
+        return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+    };
+    std::string grouped;
+    for (std::size_t at = 0; at < text.size();) {
+        std::size_t end = at;
+        while (end < text.size() && is_digit(text[end])) {
+            ++end;
+        }
+        const bool is_whole = at == 0 || (!is_beside(at - 1) && text[at - 1] != '.');
+        if (end - at < kDigitsMin || !is_whole || is_beside(end)) {
+            end = std::max(end, at + 1);
+            grouped += text.substr(at, end - at);
+        } else {
+            for (std::size_t i = at; i < end; ++i) {
+                grouped += i != at && (end - i) % 3 == 0 ? "," : "";
+                grouped += text[i];
+            }
+        }
+        at = end;
+    }
+    return grouped;
 }
 
 }  // namespace perfleet

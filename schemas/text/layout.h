@@ -22,4 +22,7 @@ inline constexpr std::size_t kShortenedWidthMin = 20;
 // first begin with `indentation`. Keeps newlines, and several blanks within a line. Adds no newline at the end.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t width_max, std::string_view indentation = "");
 
+// "12345 of 1234567.89" as "12,345 of 1,234,567.89". Digits beside letters, and fewer than five, stay.
+[[nodiscard]] std::string with_grouped_digits(std::string_view text);
+
 }  // namespace perfleet

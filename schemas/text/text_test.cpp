@@ -100,5 +100,13 @@ TEST(Layout, LinesAreWrappedAtBlanks) {
     EXPECT_EQ(wrapped("a one,two b", 20), "a one,two b");
 }
 
+TEST(Layout, DigitsOfNumbersAreGrouped) {
+    EXPECT_EQ(with_grouped_digits("12345 of -1234567.891011 rows"), "12,345 of -1,234,567.891011 rows");
+    EXPECT_EQ(with_grouped_digits("1234, 100000%"), "1234, 100,000%");
+    for (const char* same : {"", "1234", "session 12345678a", "0x1234567", "a12345", "0.1234567", "12345_6"}) {
+        EXPECT_EQ(with_grouped_digits(same), same);
+    }
+}
+
 }  // namespace
 }  // namespace perfleet

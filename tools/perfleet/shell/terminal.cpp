@@ -51,7 +51,7 @@ std::size_t terminal_lines(int descriptor) {
 
 Screen screen_of(int descriptor, std::string_view color, bool is_wide) {
     const std::optional<std::size_t> width = is_wide ? std::nullopt : terminal_width(descriptor);
-    return {width.value_or(Screen::kUnlimited), has_color(descriptor, color)};
+    return {width.value_or(Screen::kUnlimited), has_color(descriptor, color), ::isatty(descriptor) == 1};
 }
 
 void print_note(std::string_view text_untrusted, std::string_view name) {
