@@ -85,26 +85,6 @@ bool has_label(const SessionRecord& record, std::string_view key) {
     return std::ranges::any_of(record.labels, [&](const auto& label) { return label.first == key; });
 }
 
-bool serves(const SessionRecord& record, SessionUse use) {
-    const bool has_own_times = record.clock_name != kRowClock;
-    return std::ranges::any_of(record.events, [&](const EventRecord& event) {
-        const bool is_tracepoint = event.kind == Kind::kTracepoint;
-        switch (use) {
-            case SessionUse::kProfile:  // not what `latency --function`, `stat` and `bench` store
-                return event.kind == Kind::kSample ||
-                       (is_tracepoint && event.perf_type != 0 && !has_label(record, "bench"));
-            case SessionUse::kDurations:  // not a run of `compare`, which says nothing alone, nor the kernel's
-                                          // tracepoints
-                return event.kind == Kind::kLatency ||
-                       (is_tracepoint && event.perf_type <= perf::kTypeSoftware && !has_label(record, "comparison"));
-            case SessionUse::kTracepoints: return is_tracepoint && has_own_times;
-            case SessionUse::kAny:
-            case SessionUse::kLikeTheLast: break;
-        }
-        return true;
-    });
-}
-
 // The first use that the session has.
 SessionUse use_of(const SessionRecord& record) {
     for (const SessionUse use : {SessionUse::kProfile, SessionUse::kDurations, SessionUse::kTracepoints}) {
@@ -175,6 +155,26 @@ Result<std::size_t> choose_from_last(const std::string& wanted, NotedSessions& s
 }
 
 }  // namespace
+
+bool serves(const SessionRecord& record, SessionUse use) {
+    const bool has_own_times = record.clock_name != kRowClock;
+    return std::ranges::any_of(record.events, [&](const EventRecord& event) {
+        const bool is_tracepoint = event.kind == Kind::kTracepoint;
+        switch (use) {
+            case SessionUse::kProfile:  // not what `latency --function`, `stat` and `bench` store
+                return event.kind == Kind::kSample ||
+                       (is_tracepoint && event.perf_type != 0 && !has_label(record, "bench"));
+            case SessionUse::kDurations:  // not a run of `compare`, which says nothing alone, nor the kernel's
+                                          // tracepoints
+                return event.kind == Kind::kLatency ||
+                       (is_tracepoint && event.perf_type <= perf::kTypeSoftware && !has_label(record, "comparison"));
+            case SessionUse::kTracepoints: return is_tracepoint && has_own_times;
+            case SessionUse::kAny:
+            case SessionUse::kLikeTheLast: break;
+        }
+        return true;
+    });
+}
 
 Result<NotedSessions> noted_sessions(const StoreReader& store, const SessionFilter* filter, QueryMemory* memory) {
     Result<std::map<SessionName, SessionNote>> notes = store.session_notes();

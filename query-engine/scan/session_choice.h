@@ -34,6 +34,9 @@ using NotedSessions = std::map<SessionName, NotedSession>;
 // Approximate memory of the records, in bytes.
 [[nodiscard]] std::size_t size_bytes_of(const NotedSessions& sessions);
 
+// Whether the session was recorded for this use.
+[[nodiscard]] bool serves(const SessionRecord& record, SessionUse use);
+
 // `last` or `last~N`.
 [[nodiscard]] bool is_from_last(std::string_view wanted);
 

@@ -263,6 +263,11 @@ Result<Answer> run_query(std::string_view command, const OptionValues& values, c
     const auto query = PERFLEET_TRY(find_query_command(command));
     const auto selection = PERFLEET_TRY(check(*query, values, now));
     auto answer = PERFLEET_TRY(query->run({values, selection, store, paths, now, context}));
+    const std::string filters = filters_text(values);
+    const bool is_filtered_out = !filters.empty() && answer.rows.empty() && answer.ledger.produced != 0;
+    if (is_filtered_out) {  // which is why the other warnings are there
+        answer.warnings = {"no row passes " + filters + " (without it the query shows what there is)"};
+    }
     for (const std::string& note : store.damage()) {
         const std::string warning = "not readable: " + note;
         if (std::find(answer.warnings.begin(), answer.warnings.end(), warning) == answer.warnings.end()) {
@@ -270,11 +275,9 @@ Result<Answer> run_query(std::string_view command, const OptionValues& values, c
         }
     }
     warn_of_no_rows(*query, answer);
-    if (const std::string filters = filters_text(values); !filters.empty()) {
-        answer.warnings.push_back(answer.rows.empty()
-                                      ? "no row passes " + filters + "; without it: the rows of the ledger"
-                                      : "counts are of the rows that pass the filters; the ledger is of all of the "
-                                        "selection");
+    if (!filters.empty() && !answer.rows.empty()) {
+        answer.warnings.emplace_back(
+            "counts are of the rows that pass the filters; the ledger is of all of the selection");
     }
     return answer;
 }

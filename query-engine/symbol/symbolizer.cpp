@@ -423,7 +423,7 @@ private:
         }
         const std::lock_guard lock{mutex_};
         missing_.add(said(image, path),
-                     said(image, path + ": isn't here; its functions have no names (--symfs DIR looks elsewhere)"));
+                     said(image, path + " isn't here; its functions have no names (--symfs DIR looks elsewhere)"));
     }
 
     FilePtr open_linked_debug_file(const ImageDefinition& image, const ElfFile& running) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "query-engine/scan/session_choice.h"
 #include "query-engine/scan/session_ledger.h"
 #include "query-engine/statistic/session/coverage.h"
 #include "schemas/perf/perf_event.h"
@@ -272,17 +273,33 @@ void warn_of_open_sessions(const Scan& scan, std::vector<std::string>& warnings)
 }
 
 std::string no_samples_text(const Scan& scan) {
+    constexpr std::int64_t kLongNs = 1'000'000'000;  // what runs so long and has no sample waits
+    bool is_profile = scan.sessions().empty();
     for (const ScannedSession& session : scan.sessions()) {
+        is_profile |= serves(session.record, SessionUse::kProfile);
         for (const EventRecord& event : session.record.events) {
             std::vector<std::string> ignored;
-            if (event.kind == Kind::kSample && session.end && event_ledger(scan, event.name, ignored).produced == 0) {
-                return "no samples are in the selection: " + event.name +
-                       " was recorded, and what ran was too short for a sample (sample more often with -F max, or "
-                       "record for longer)";
+            const bool is_tracepoint = event.kind == Kind::kTracepoint && event.perf_type == perf::kTypeTracepoint;
+            if (!session.end || (event.kind != Kind::kSample && !is_tracepoint) ||
+                event_ledger(scan, event.name, ignored).produced != 0) {
+                continue;
             }
+            const std::string recorded = "no samples: " + event.name + " was recorded, and ";
+            if (event.unit != "ns" && event.unit != "cycles") {
+                return recorded + (is_tracepoint          ? "never occurred"
+                                   : event.exclude_kernel ? "what occurs in the kernel isn't sampled (run as root, or "
+                                                            "with CAP_PERFMON)"
+                                                          : "occurred too seldom for a sample (-c 1 takes each)");
+            }
+            const std::int64_t length_ns =
+                session.clock.utc_of(session.end->end_point.ticks).value - session.began().value;
+            return recorded + (length_ns < kLongNs
+                                   ? "what ran was too short for a sample (-F 9999 samples more often)"
+                                   : "what was profiled hardly ran (record --off-cpu shows what it waits for)");
         }
     }
-    return "no samples are in the selection (perfleet losses lists what there is)";
+    return is_profile ? "no samples are in the selection (perfleet losses lists what there is)"
+                      : "no samples: no selected session was recorded to sample (perfleet record -- COMMAND does)";
 }
 
 void warn_of_no_samples(const Measure& measure, bool has_samples, std::vector<std::string>& warnings) {

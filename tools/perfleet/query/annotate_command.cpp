@@ -107,7 +107,9 @@ Result<int> run_annotate(AnnotateOptions& options) {
         }
     }
     if (text.empty()) {
-        std::for_each(answer.warnings.begin(), answer.warnings.end(), print_warning);
+        if (answer.ledger.produced == 0 && !answer.warnings.empty()) {
+            return Error{ErrorCode::kNotFound, answer.warnings.front()};
+        }
         return Error{ErrorCode::kNotFound,
                      "no samples are in a function named \"" + options.query_symbol() +
                          "\" (perfleet top lists functions; a file of another build than was recorded "
