@@ -1,8 +1,13 @@
 #include "daemon/command-line/arguments.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <regex>
 #include <sstream>
 
 #include "daemon/command-line/completion.h"
@@ -11,6 +16,7 @@
 #include "daemon/command-line/help_text.h"
 #include "daemon/command-line/manual.h"
 #include "schemas/host/suggestion.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
@@ -76,7 +82,8 @@ std::string describe_unknown(const CLI::App& app, const std::string& argument) {
             return "option '" + option + "' belongs before the command: " + name_of(*app.get_parent()) + " " +
                    argument + " " + app.get_name();
         }
-        return "unknown option '" + option + "'" + did_you_mean(option, option_names(app));
+        return argument == "--" ? "no command stands behind --"
+                                : "unknown option '" + option + "'" + did_you_mean(option, option_names(app));
     }
     const std::vector<std::string> commands = command_names(app);
     return commands.empty() || &chosen_command(app) != &app
@@ -129,9 +136,18 @@ bool write_page(const DescribedCommand& command, ManualContext context, const st
     return true;
 }
 
+void add_to_footers(CLI::App& app, const std::string& text) {
+    app.footer(app.get_footer() + (app.get_footer().empty() ? "" : "\n\n") + text);
+    for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        add_to_footers(*command, text);
+    }
+}
+
 int write_pages(CLI::App& app, const std::string& date, const std::string& prose_folder, const std::string& folder) {
+    const bool is_daemon = command_names(app).empty();
+    add_to_footers(app, is_daemon ? kExitStatusesOfDaemons : kExitStatuses);
     const DescribedCommand program = describe_program(app);
-    const std::string section = program.commands.empty() ? "8" : "1";  // daemons have no commands
+    const std::string section = is_daemon ? "8" : "1";
     return write_page(program, {section, app.version(), date, {}}, prose_folder, folder) ? 0 : kExitFailure;
 }
 
@@ -142,6 +158,29 @@ void set_formatter(CLI::App& app, const std::shared_ptr<HelpText>& formatter) {
     }
 }
 
+// In words of the command line: CLI11 speaks of its own types.
+std::string in_plain_words(const std::string& text) {
+    struct Wording {
+        const char* pattern;
+        const char* plain;
+    };
+    constexpr std::array kWordings{
+        Wording{"(.+): 1 required (.+) missing", "$1: a value is missing ($2)"},
+        Wording{"(.+): Value (.*) not in range (.+) to (.+)", "$1: '$2' is no number from $3 to $4"},
+        Wording{"(.+): (.*) not in \\{(.+)\\}", "$1: '$2' is none of $3"},
+        Wording{"Could not convert: (.+) = (.*)", "$1: '$2' isn't a value of it"},
+        Wording{"(.+): (File|Directory|Path) does not exist: (.*)", "$1: $3: No such file or directory"},
+        Wording{"(-\\S+) excludes (-\\S+)", "$1 and $2 exclude each other"},
+        Wording{"(-\\S+) requires (-\\S+)", "$1 needs $2, too"},
+    };
+    for (const Wording& wording : kWordings) {
+        if (const std::regex pattern{wording.pattern}; std::regex_match(text, pattern)) {
+            return std::regex_replace(text, pattern, wording.plain);
+        }
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& error) {
@@ -149,7 +188,7 @@ std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& err
     const bool is_extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
                           error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
     const std::string extra = is_extra ? describe_extra(app) : "";
-    return extra.empty() ? error.what() : extra;
+    return extra.empty() ? in_plain_words(error.what()) : extra;
 }
 
 std::optional<int> parse_arguments(CLI::App& app, int argument_count, const char* const* arguments) {
@@ -174,7 +213,10 @@ std::optional<int> parse_arguments(CLI::App& app, int argument_count, const char
             return app.exit(error);
         }
         const std::string name = name_of(chosen_command(app));
-        std::fprintf(stderr, "%s: %s\n", name.c_str(), describe_parse_error(app, error).c_str());
+        winsize size{};
+        const bool is_terminal = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
+        const std::string text = name + ": " + describe_parse_error(app, error);
+        std::fprintf(stderr, "%s\n", wrapped(text, is_terminal ? size.ws_col : text.size(), "  ").c_str());
         if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ConfigError)) {
             std::fprintf(stderr, "Run '%s --help' for its options.\n", name.c_str());
         }

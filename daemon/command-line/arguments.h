@@ -11,6 +11,19 @@
 
 namespace perfleet {
 
+// Of the command line; each manual page has it, those of daemons kExitStatusesOfDaemons.
+inline constexpr const char* kExitStatuses =
+    "Exit status: where a COMMAND ran to its end, its own (128 + N: signal N ended it); else\n"
+    "  0  done; also where a comparison is undecided\n"
+    "  1  failed, or a condition of --fail-if holds\n"
+    "  2  wrong usage\n"
+    "  3  undecided, with --fail-undecided; or --precision was not reached";
+inline constexpr const char* kExitStatusesOfDaemons =
+    "Exit status: where a COMMAND ran to its end, its own (128 + N: signal N ended it); else\n"
+    "  0  done, or ended by SIGINT or SIGTERM\n"
+    "  1  failed, or not everything was delivered or kept\n"
+    "  2  wrong usage";
+
 // Sets the variables of the options of `app`. Returns nothing if the program should continue, else its exit status: 0
 // after help or the version were printed on standard output; 2 after standard error got a message about what is wrong,
 // and which option or command was probably meant.

@@ -54,6 +54,15 @@ std::string HelpText::make_option_opts(const CLI::Option* option) const {
     return text;
 }
 
+// CLI11 adds what a flag without a value stands for: "--no-keep-symbols{false}".
+std::string HelpText::make_option_name(const CLI::Option* option, bool is_positional) const {
+    std::string name = CLI::Formatter::make_option_name(option, is_positional);
+    for (std::size_t at = name.find('{'); at != std::string::npos; at = name.find('{')) {
+        name.erase(at, name.find('}', at) + 1 - at);
+    }
+    return name;
+}
+
 std::string HelpText::make_option_desc(const CLI::Option* option) const {
     return wrapped(option_description(*option), kHelpColumns - get_column_width());
 }

@@ -13,6 +13,7 @@ inline constexpr std::size_t kHelpColumns = 80;
 class HelpText : public CLI::Formatter {
 public:
     std::string make_option_opts(const CLI::Option* option) const override;
+    std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
     std::string make_option_desc(const CLI::Option* option) const override;
     std::string make_subcommand(const CLI::App* command) const override;
     std::string make_description(const CLI::App* app) const override;

@@ -87,9 +87,7 @@ constexpr const char* kCollectorFooter =
     "  perfleet-collector --gateway tcp://127.0.0.1:7411 -a -g -F 99\n"
     "  perfleet-collector --gateway tcp://127.0.0.1:7411 -e page-faults -- make -j8\n\n"
     "Memory: on top of --ring-size, --spool-size (without --spool) and the kernel's rings come\n"
-    "up to 64 MiB for the program, and with unwinding by tables up to 96 MiB for these.\n\n"
-    "Exit status: that of COMMAND where it ended by itself; 1 where not everything was\n"
-    "delivered or kept.";
+    "up to 64 MiB for the program, and with unwinding by tables up to 96 MiB for these.";
 
 // Enough samples even for a short program, at a cost of 1 to 2 %.
 constexpr std::uint64_t kRecordFrequencyHz = 999;
@@ -106,9 +104,7 @@ constexpr const char* kRecordFooter =
     "Examples:\n"
     "  perfleet record -g -- xz -k some-file\n"
     "  perfleet record -e page-faults -c 1 -- make\n"
-    "  perfleet record -a -g --duration 10\n\n"
-    "Exit status: that of COMMAND where it ended by itself; 1 where not everything was\n"
-    "stored.";
+    "  perfleet record -a -g --duration 10";
 
 // As in perf, a filter applies to the -e before it; several filters of one -e must all match.
 void add_filters(const std::vector<std::string>& filters, CollectorOptions& options) {
@@ -514,8 +510,10 @@ void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& lin
     app.set_version_flag("--version", std::string{name_of(form)} + " " + PERFLEET_VERSION);
     app.option_defaults()->always_capture_default(false);
     is_record ? add_record_options(app, line) : add_collector_options(app, line);
-    add_options(app, {{"--list-events", line.lists_events,
-                       "List named events, and whether this machine counts them, and exit"}});
+    add_options(
+        app, {{"--list-events", line.lists_events,
+               "List named events, and whether this machine counts them, and exit; behind it: parts of names or globs, "
+               "also of tracepoints"}});
     add_common_options(app, line);
 }
 
@@ -535,7 +533,13 @@ Result<std::optional<CommandLine>> finish_command_line(CommandLine line) {
     PERFLEET_TRY(choose_budget(line));
     PERFLEET_TRY(choose_registers(line));
     if (line.lists_events) {
-        std::fputs(list_events(try_named_events()).c_str(), stdout);
+        const std::vector<std::string>& patterns = line.options.command;
+        const std::string text =
+            patterns.empty() ? list_events(try_named_events()) : list_matching_events(try_named_events(), patterns);
+        if (text.empty()) {
+            return Error{ErrorCode::kUsage, "--list-events: no event matches '" + patterns.front() + "'"};
+        }
+        std::fputs(text.c_str(), stdout);
         return std::optional<CommandLine>{};
     }
     return std::optional<CommandLine>{std::move(line)};

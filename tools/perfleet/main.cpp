@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -55,14 +56,6 @@ int with_output_written(int status) {
     std::_Exit(128 + signal);  // it is blocked
 }
 
-// Adds the table of exit statuses to all commands, for their manual pages.
-void add_exit_statuses(CLI::App& app) {
-    app.footer(app.get_footer() + (app.get_footer().empty() ? "" : "\n\n") + kExitStatuses);
-    for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
-        add_exit_statuses(*command);
-    }
-}
-
 // $HOME, else the home folder in the user database; empty if neither names a folder. Service users often have the root
 // folder, or one that doesn't exist.
 std::string home_folder() {
@@ -86,8 +79,12 @@ std::vector<const char*> with_help_as_option(int argument_count, char** argument
         words.push_back("--help");
     } else if (first == "version") {
         words[1] = "--version";
-    } else if (first == "list") {  // as perf; it shows all
-        words = {words[0], "record", "--list-events"};
+    } else if (first == "list") {  // as perf
+        words[1] = "--list-events";
+        words.insert(words.begin() + 1, "record");
+        words.erase(std::remove_if(words.begin() + 3, words.end(),  // its options are of details
+                                   [](std::string_view word) { return word.starts_with("-") && word != "--help"; }),
+                    words.end());
     }
     return words;
 }
@@ -150,9 +147,7 @@ int main(int argument_count, char** arguments) {
     perfleet::add_perf_query_options(app);
 
     const std::string first = argument_count > 1 ? arguments[1] : "";
-    if (first == "--manual-pages") {
-        perfleet::add_exit_statuses(app);
-    } else {
+    if (first != "--manual-pages") {  // these have it on each page
         app.footer(perfleet::kExitStatuses);
     }
     const std::string second = argument_count > 2 ? arguments[2] : "";

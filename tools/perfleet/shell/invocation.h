@@ -19,12 +19,6 @@ inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitUndecided = 3;  // --fail-undecided, or --precision was not reached
 inline constexpr int kEndBySignal = 256;  // and the signal's number: the program ends by it, in main()
-inline constexpr const char* kExitStatuses =
-    "Exit status: where a COMMAND ran to its end, its own (128 + N: signal N ended it); else\n"
-    "  0  done; also where a comparison is undecided\n"
-    "  1  failed, or a condition of --fail-if holds\n"
-    "  2  wrong usage\n"
-    "  3  undecided, with --fail-undecided; or --precision was not reached";
 
 struct Invocation {
     std::vector<std::string> arguments;  // as given, without the program's name

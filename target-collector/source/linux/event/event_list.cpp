@@ -1,5 +1,6 @@
 #include "target-collector/source/linux/event/event_list.h"
 
+#include <fnmatch.h>
 #include <linux/perf_event.h>
 
 #include <algorithm>
@@ -94,6 +95,28 @@ std::string list_events(const std::vector<ListedEvent>& events, const EventPlace
         "  mem:ADDRESS[/LENGTH][:r|w|rw|x], such as mem:0x601040/8:w\n"
         "Behind a name: :u counts in user space only, :k in the kernel only; /period=N/ or /freq=N/ sets the rate.\n"
         "In braces: events that are counted all or none, for ratios: {cache-misses,instructions}, {cs,cpu-clock}:u\n";
+    return text;
+}
+
+std::string list_matching_events(const std::vector<ListedEvent>& events, const std::vector<std::string>& patterns,
+                                 const EventPlaces& places) {
+    const auto is_wanted = [&](const std::string& name) {
+        return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+            const std::string part = is_pattern(pattern) ? pattern : "*" + pattern + "*";
+            return ::fnmatch(part.c_str(), name.c_str(), 0) == 0;
+        });
+    };
+    std::string text;
+    for (const ListedEvent& listed : events) {
+        const NamedEvent& event = *listed.event;
+        if (is_wanted(std::string{event.name}) || is_wanted(std::string{event.category}) ||
+            (!event.alias.empty() && is_wanted(std::string{event.alias}))) {
+            text += line_of(listed);
+        }
+    }
+    for (const std::string& name : tracepoint_names(places)) {
+        text += is_wanted(name) || is_wanted("tracepoint:" + name) ? "  " + name + "\n" : "";
+    }
     return text;
 }
 

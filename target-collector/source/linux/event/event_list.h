@@ -20,4 +20,10 @@ struct ListedEvent {
 // The same as text, by category, with tracepoints, raw events and modifiers.
 [[nodiscard]] std::string list_events(const std::vector<ListedEvent>& events, const EventPlaces& places = {});
 
+// Those whose name, alias or category holds one of the texts, or matches it as a glob: named events as above,
+// tracepoints by "tracepoint:SYSTEM:NAME". Empty if there is none.
+[[nodiscard]] std::string list_matching_events(const std::vector<ListedEvent>& events,
+                                               const std::vector<std::string>& patterns,
+                                               const EventPlaces& places = {});
+
 }  // namespace perfleet

@@ -51,9 +51,9 @@ Error no_tracefs(std::string_view event, const EventPlaces& places) {
     const std::string& root = places.tracefs.front();
     return ::geteuid() != 0
                ? event_error(event,
-                             "tracepoints need tracefs, which can't be read; run as root, or let root mount it "
-                             "readable: mount -t tracefs -o mode=755 tracefs " +
-                                 root,
+                             "tracepoints need tracefs, which can't be read; run as root, or let all read it: "
+                             "'sudo mount -t tracefs -o mode=755 tracefs " +
+                                 root + "'",
                              ErrorCode::kPermission)
                : event_error(event,
                              "tracepoints need tracefs, which isn't mounted; try: mount -t tracefs tracefs " + root,
@@ -206,6 +206,17 @@ std::vector<std::string> tracepoints_named(std::string_view name, const EventPla
     for (const std::string& system : folders_in(root + "/events")) {
         if (::access((root + "/events/" + system + "/" + std::string(name) + "/id").c_str(), F_OK) == 0) {
             found.push_back(system + ":" + std::string(name));
+        }
+    }
+    return found;
+}
+
+std::vector<std::string> tracepoint_names(const EventPlaces& places) {
+    std::vector<std::string> found;
+    const std::string root = find_tracefs(places);
+    for (const std::string& system : root.empty() ? std::vector<std::string>{} : folders_in(root + "/events")) {
+        for (const std::string& name : folders_in(root + "/events/" + system)) {
+            found.push_back(system + ":" + name);
         }
     }
     return found;

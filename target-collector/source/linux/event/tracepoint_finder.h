@@ -29,6 +29,9 @@ namespace perfleet {
 // "sched:sched_switch" for "sched_switch": all tracepoints of this name.
 [[nodiscard]] std::vector<std::string> tracepoints_named(std::string_view name, const EventPlaces& places);
 
+// All of them, by name; none if tracefs can't be read.
+[[nodiscard]] std::vector<std::string> tracepoint_names(const EventPlaces& places);
+
 // The fields of a tracepoint's format, without those that all tracepoints have.
 [[nodiscard]] std::vector<std::string> tracepoint_fields(std::string_view format);
 
