@@ -1,8 +1,10 @@
 #include "target-collector/source/linux/event/single_event.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "schemas/host/suggestion.h"
@@ -302,25 +304,67 @@ private:
     const EventPlaces& places_;
 };
 
-// Also what bpftrace calls events: tracepoint:SYSTEM:NAME and profile:hz:N.
+// "hz:99" and "ms:10" in Hz; 0: neither.
+std::uint64_t rate_hz(std::string_view text) {
+    constexpr std::pair<std::string_view, std::uint64_t> kInASecond[]{{"s", 1}, {"ms", 1000}, {"us", 1'000'000}};
+    const auto [unit, value] = split_at_colon(text);
+    const std::uint64_t number = value ? parse_number(*value).value_or(0) : 0;
+    for (const auto& [name, count] : kInASecond) {
+        if (name == unit && number != 0 && count % number == 0) {
+            return count / number;
+        }
+    }
+    return unit == "hz" ? number : 0;
+}
+
+// The kinds of events of bpftrace, with their short names.
+constexpr std::string_view kFunctionsOfKernel[]{"kprobe", "kretprobe", "kfunc", "kretfunc",
+                                                "fentry", "fexit",     "k",     "kr"};
+constexpr std::string_view kFunctionsOfPrograms[]{"uprobe", "uretprobe", "u", "ur"};
+constexpr std::string_view kCounted[]{"software", "s", "hardware", "h"};
+
+// Also what bpftrace calls events: tracepoint:SYSTEM:NAME, profile:hz:N, software:NAME:COUNT.
 Result<std::vector<SingleEvent>> parse_as_bpftrace(std::string_view text, const EventPlaces& places) {
     const auto [kind, rest] = split_at_colon(text);
-    if (kind == "tracepoint" && rest) {
+    const auto is_one_of = [kind = kind](std::span<const std::string_view> kinds) {
+        return std::ranges::find(kinds, kind) != kinds.end();
+    };
+    if (!rest || has_tracepoint_system(kind, places)) {
+        return SingleEventParser{text, places}.parse();
+    }
+    if (kind == "tracepoint" || kind == "t") {
         return SingleEventParser{*rest, places}.parse();
     }
-    if (kind == "profile" && rest && rest->starts_with("hz:")) {
-        const auto hertz = parse_number(rest->substr(3));
+    if (kind == "profile" || kind == "p") {
+        const std::uint64_t hertz = rate_hz(*rest);
         auto events = PERFLEET_TRY(SingleEventParser("cpu-clock", places).parse());
-        if (!hertz || *hertz == 0) {
-            return event_error(text, "a rate in whole Hz stands behind profile:hz:");
+        if (hertz == 0) {
+            return event_error(text, "behind profile: stands a rate in whole Hz, or a part of a second: hz:99, ms:10");
         }
-        events.front().spec.frequency_hz = *hertz;
+        events.front().spec.frequency_hz = hertz;
         return events;
     }
-    if (rest && (kind == "kprobe" || kind == "kretprobe" || kind == "uprobe" || kind == "uretprobe")) {
-        const std::string function = (kind[0] == 'k' ? "kernel:" : "") + std::string(*rest);
+    if (is_one_of(kCounted)) {
+        const auto [name, count] = split_at_colon(*rest);
+        const std::string period = count && !count->empty() ? "/period=" + std::string{*count} + "/" : "";
+        return SingleEventParser{std::string{name} + period, places}.parse();
+    }
+    if (const bool is_of_kernel = is_one_of(kFunctionsOfKernel); is_of_kernel || is_one_of(kFunctionsOfPrograms)) {
+        const std::string function = (is_of_kernel ? "kernel:" : "") + std::string(*rest);
         return event_error(
             text, "calls of a function are timed by 'perfleet latency --function " + function + " -- COMMAND'");
+    }
+    if (kind == "usdt" || kind == "U") {
+        return event_error(text, "probes are tracepoints here: make one with 'perf probe' and name it, as sdt_libc:x");
+    }
+    if (kind == "interval" || kind == "i") {
+        return event_error(text, "counts at intervals are printed by 'perfleet stat -I 100 -- COMMAND'");
+    }
+    if (kind == "watchpoint" || kind == "w") {
+        return event_error(text, "breakpoints are written mem:ADDRESS/LENGTH:rw, as mem:0x601040/8:w");
+    }
+    if (const auto near = tracepoints_named(*rest, places); kind == "rawtracepoint" && !near.empty()) {
+        return SingleEventParser{near.front(), places}.parse();
     }
     return SingleEventParser{text, places}.parse();
 }
