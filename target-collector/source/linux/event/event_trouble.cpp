@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <string>
 
 #include "target-collector/process/small_file.h"
@@ -70,13 +71,18 @@ std::string paranoid_text() {
     return "perf_event_paranoid is " + (level ? std::to_string(*level) : std::string("not readable"));
 }
 
+std::string rights_command() {
+    std::error_code error;
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+    return "give CAP_PERFMON once: 'sudo setcap cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog+ep " +
+           (error ? "PROGRAM" : program) + "'";
+}
+
 bool is_permission(int error) { return error == EACCES || error == EPERM; }
 
 Error permission_error(const std::string& what) {
     return {ErrorCode::kPermission,
-            what + ": the kernel doesn't allow it (" + paranoid_text() +
-                "); run as root, give the program CAP_PERFMON (setcap cap_perfmon,cap_sys_ptrace+ep), or lower "
-                "kernel.perf_event_paranoid with sysctl"};
+            what + ": the kernel doesn't allow it (" + paranoid_text() + "); run as root, or " + rights_command()};
 }
 
 Error descriptors_error(std::uint64_t wanted) {

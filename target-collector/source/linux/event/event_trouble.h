@@ -12,6 +12,9 @@ namespace perfleet {
 
 [[nodiscard]] std::string paranoid_text();
 
+// What gives this program the rights to sample and count all, as the end of a sentence.
+[[nodiscard]] std::string rights_command();
+
 [[nodiscard]] bool is_permission(int error);
 
 [[nodiscard]] Error permission_error(const std::string& what);

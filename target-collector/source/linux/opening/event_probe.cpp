@@ -105,8 +105,8 @@ bool EventSet::fall_back(OpenEvent& event, int error, const LogText& log) {
         for (OpenEvent& other : events_) {
             other.spec.exclude_kernel = true;
         }
-        log("profiling user space only (" + paranoid_text() +
-            "); for the kernel, too, run as root or with CAP_PERFMON");
+        log("profiling user space only (" + paranoid_text() + "); for the kernel, too, run as root, or " +
+            rights_command());
         return true;
     }
     if (is_permission(error) && own_uid != 0 && options_.all_cpus) {
@@ -118,7 +118,7 @@ bool EventSet::fall_back(OpenEvent& event, int error, const LogText& log) {
             }
         }
         log("profiling only your own processes (" + std::to_string(targets_.pids.size()) + " now; " + paranoid_text() +
-            "); for all of them run as root or with CAP_PERFMON");
+            "); root and CAP_PERFMON profile all");
         return true;
     }
     if (event.spec.is_precise_at_most && event.spec.precise > 0 && !is_permission(error) && error != ESRCH) {
