@@ -14,8 +14,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <span>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -23,6 +23,8 @@
 
 namespace perfleet {
 namespace {
+
+constexpr int kInterpreterSizeMax = 256;  // the kernel's BINPRM_BUF_SIZE
 
 bool is_runnable(const std::string& path, bool& is_there) {
     struct stat status {};
@@ -41,16 +43,16 @@ Error not_runnable(const std::string& name, int error) {
     return refused;
 }
 
-// The kernel says "No such file" of a program whose interpreter is missing.
-std::string missing_interpreter(const std::string& path) {
-    std::string line;
-    std::getline(std::ifstream{path}, line);
-    if (!line.starts_with("#!")) {
-        return "the loader that it names isn't there";
-    }
+// `path`, unless it is a script whose interpreter is missing: of that the kernel only says "No such file".
+Result<std::string> with_interpreter(const std::string& name, std::string path) {
+    std::ifstream file{path, std::ios::binary};
     std::string interpreter;
-    std::istringstream{line.substr(2)} >> interpreter;
-    return "its interpreter '" + interpreter + "' isn't there";
+    if (file.get() == '#' && file.get() == '!' && file >> std::setw(kInterpreterSizeMax) >> interpreter &&
+        ::access(interpreter.c_str(), F_OK) != 0) {
+        return Error{ErrorCode::kNotFound,
+                     "can't run the command '" + name + "': its interpreter '" + interpreter + "' isn't there"};
+    }
+    return path;
 }
 
 // Runs between fork and exec: only async-signal-safe calls.
@@ -75,7 +77,7 @@ Result<std::string> find_command(const std::string& name) {
     bool is_there = false;
     if (name.find('/') != std::string::npos) {
         if (is_runnable(name, is_there)) {
-            return name;
+            return with_interpreter(name, name);
         }
         std::error_code error;
         if (std::filesystem::is_directory(name, error)) {
@@ -90,7 +92,7 @@ Result<std::string> find_command(const std::string& name) {
             const std::string_view folder = rest.substr(0, colon);
             std::string path = (folder.empty() ? "." : std::string(folder)) + "/" + name;
             if (is_runnable(path, is_there)) {
-                return path;
+                return with_interpreter(name, std::move(path));
             }
             rest.remove_prefix(has_more ? colon + 1 : rest.size());
         }
@@ -171,7 +173,7 @@ Result<Done> Command::run() {
         exit_status_ = error == ENOENT ? 127 : 126;
         Error refused = not_runnable(name_, error);
         if (error == ENOENT && ::access(path_.c_str(), F_OK) == 0) {
-            refused.message = "can't run the command '" + name_ + "': " + missing_interpreter(path_);
+            refused.message = "can't run the command '" + name_ + "': the loader that it names isn't there";
         }
         return refused;
     }

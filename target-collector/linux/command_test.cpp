@@ -87,14 +87,14 @@ TEST(Command, IsFoundOrNamed) {
     EXPECT_EQ(closed.error().code, ErrorCode::kInvalid);
 }
 
-TEST(Command, AMissingInterpreterIsToldByRun) {
+TEST(Command, WithAMissingInterpreterIsNotFound) {
     const TemporaryFolder folder;
-    auto command = Command::start({folder.write("script", "#!/no/such/interpreter\n", 0755)});
-    ASSERT_TRUE(command.ok());
-    const auto ran = (*command)->run();
-    ASSERT_FALSE(ran.ok());
-    EXPECT_EQ(ran.error().code, ErrorCode::kNotFound);
-    EXPECT_EQ((*command)->exit_status(), 127);
+    const std::string script = folder.write("script", "#! /no/such/interpreter -e\n", 0755);
+    const auto found = find_command(script);
+    ASSERT_FALSE(found.ok());
+    EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(found.error().message,
+              "can't run the command '" + script + "': its interpreter '/no/such/interpreter' isn't there");
 }
 
 TEST(Command, AScriptWithoutInterpreterIsTheShells) {
