@@ -208,7 +208,8 @@ Result<Done> Ingest::State::wait_for_store(const Error& error, const Now& now) {
     if (!is_stuck()) {
         log({LogLevel::kError, "store",
              "can't store: " + error.message + "; " + std::to_string(group.batch_count()) +
-                 " batches wait in memory, collectors keep theirs; " +
+                 (group.batch_count() == 1 ? " batch waits" : " batches wait") +
+                 " in memory, collectors keep theirs; " +
                  (error.code == ErrorCode::kFull ? "free space; "
                   : error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kIo
                       ? "perfleet inspect --verify names the damage; "
@@ -458,7 +459,8 @@ Result<Done> Ingest::finish(const Now& now) {
         // Watermarks alone needn't be stored: the next holder of their shards computes them again.
         if (state.is_stuck() && !(state.leases != nullptr && state.group.is_empty())) {
             const std::size_t count = state.group.batch_count();
-            return Error{ErrorCode::kIo, (count == 0 ? "what came last" : std::to_string(count) + " batches") +
+            return Error{ErrorCode::kIo, (count == 0 ? "what came last"
+                                                     : std::to_string(count) + (count == 1 ? " batch" : " batches")) +
                                              " could not be stored: " + state.store_trouble};
         }
     }

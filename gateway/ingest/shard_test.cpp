@@ -161,7 +161,7 @@ TEST_F(IngestShard, AStuckStoreGoesOnWhenNothingIsLeftToStore) {
     pass(intake_limits::kSharedGroupCommitNs);
     EXPECT_TRUE(ingest_->counts().is_store_stuck);
     ASSERT_FALSE(logged_.empty());
-    EXPECT_NE(logged_.back().find("has taken the shard over; 1 batches wait in memory, collectors keep theirs; the "),
+    EXPECT_NE(logged_.back().find("has taken the shard over; 1 batch waits in memory, collectors keep theirs; the "),
               std::string::npos)
         << logged_.back() << ": there is nothing to repair";
     shared_.news.lost.push_back(kShard);

@@ -351,7 +351,7 @@ TEST_F(FunctionProgram, SaysWhatIsWrong) {
     expect(error_of({"function_workload:work::same"}, program), "2 functions have this name");
     expect(error_of({"libnone:f"}, program), "'libnone': the program function_workload has no image of that name");
     expect(error_of({"nocolon"}, program), "isn't IMAGE:FUNCTION");
-    expect(error_of({"libc:malloc"}, {}), "of whom? -p PID, -a or -- COMMAND");
+    expect(error_of({"libc:malloc"}, {}), "whose calls are timed? -p PID, -a or -- COMMAND");
     expect(error_of({"libc:malloc"}, {"-p", "999999999"}), "there is no process 999999999");
     expect(error_of({}, {"-a"}), "-a: needs --function");
     if (::access("/sys/bus/event_source/devices/kprobe/type", F_OK) != 0) {

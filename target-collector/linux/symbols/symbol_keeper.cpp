@@ -62,7 +62,7 @@ std::string SymbolKeeper::LeftOut::text() const {
     const char* separator = "";
     for (const auto& [count, what] : {std::pair{changed, " gone or changed"}, std::pair{too_large, " too large"},
                                       std::pair{too_many, " past the limits of a session"},
-                                      std::pair{undelivered, " not sent in time (a longer --exit-wait sends them)"}}) {
+                                      std::pair{undelivered, " not sent in time; a longer --exit-wait sends them"}}) {
         if (count > 0) {
             text += separator + std::to_string(count) + what;
             separator = ", ";

@@ -74,8 +74,8 @@ Result<Done> choose_format_and_file(ExportOptions& options) {
     if (options.output.empty()) {
         options.output = file_name_for(format);
     } else if (named != nullptr && named != &format && find_option(format.options, "as") == nullptr) {
-        print_warning("-o " + options.output + ": a name as of " + named->name + ", a file of " + format.name +
-                      " (--to)");
+        print_warning("-o " + options.output + ": the name is one of " + named->name + ", and the file is of " +
+                      format.name + " (--to)");
     }
     return Done{};
 }

@@ -136,7 +136,7 @@ Result<std::vector<ComparedSide>> plan_sides(const ComparePlan& plan) {
         }
         side.setup = plan.setup;
         side.cleanup = plan.cleanup;
-        side.input = plan.input.empty() ? side.input : plan.input;
+        side.input = plan.input.empty() || plan.input == "null" ? side.input : plan.input;  // null: as hyperfine
         std::size_t rest = i / commands.size();
         for (const Parameter& parameter : parameters) {
             const std::string& value = parameter.values[rest % parameter.values.size()];

@@ -164,7 +164,7 @@ Result<int> run_function_latency(FunctionRunOptions options, QueryOptions& query
                                  const std::function<int()>& show) {
     const auto usage = [](const char* text) { return Error{ErrorCode::kUsage, text}; };
     if (options.pids.empty() && !options.all_cpus && options.command.empty()) {
-        return usage("--function: of whom? -p PID, -a or -- COMMAND");
+        return usage("--function: whose calls are timed? -p PID, -a or -- COMMAND");
     }
     if (!options.pids.empty() && options.all_cpus) {
         return usage("-a: not together with -p");

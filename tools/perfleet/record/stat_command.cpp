@@ -268,7 +268,7 @@ Result<int> run_stat(const StatOptions& options) {
     const bool needs_command = (!options.all_cpus && options.pids.empty()) || options.run_count > 1;
     if (options.command.empty() && needs_command) {
         return fail(Error{ErrorCode::kUsage, options.run_count > 1 ? "-r: needs a COMMAND, behind --"
-                                                                   : "of whom? -- COMMAND, -p PID or -a"});
+                                                                   : "what is counted? -- COMMAND, -p PID or -a"});
     }
     if (options.duration_s && !options.command.empty()) {
         return fail(Error{ErrorCode::kUsage,
