@@ -84,6 +84,11 @@ TEST_F(SessionsProgram, RemovesARecordingAndFreesItsSpace) {
     const std::uint64_t produced = answer({"losses"})["ledger"]["produced"];
     const std::uint64_t size_before = size_of_data();
 
+    const json shown = answer({"sessions", "rm", "--dry-run", before[1].get<std::string>().substr(0, 10)});
+    EXPECT_NE(column(shown, "command").front().get<std::string>().find("getppid"), std::string::npos) << shown;
+    EXPECT_EQ(column(shown, "age").size(), 1U);
+    EXPECT_EQ(column(answer({"sessions", "--limit", "2"}), "session"),
+              (std::vector<json>{before.end() - 2, before.end()}));
     const json removed = answer({"sessions", "rm", before[1].get<std::string>().substr(0, 10)});
     EXPECT_EQ(column(removed, "session"), std::vector{before[1]});
     const std::uint64_t rows = column(removed, "rows")[0];
@@ -241,6 +246,9 @@ TEST_F(SessionsProgram, TheLastIsThatOfWhatIsAsked) {
     EXPECT_EQ(nothing.ending.status, 1);
     EXPECT_NE(nothing.error_output.find("of 1 session none measures times"), std::string::npos) << nothing.error_output;
     ASSERT_EQ(perfleet({"compare", "--data", data_, "-n", "2", "--", "true", ":::", "true"}).ending.status, 0);
+    const Finished listed = perfleet({"sessions", "--data", data_, "--format", "csv"});
+    EXPECT_EQ(listed.output.find("import"), std::string::npos) << listed.output;
+    EXPECT_NE(listed.output.find(",true,"), std::string::npos) << "the command that was compared:\n" << listed.output;
     const std::string top = said({"top"});
     EXPECT_EQ(top.find("perfleet: session " + recorded.substr(0, 8) + ", "), 0U) << top;
     EXPECT_NE(top.find(" ago: " + workload_path("getppid_workload").substr(0, 5)), std::string::npos) << top;

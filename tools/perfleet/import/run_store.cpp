@@ -140,7 +140,10 @@ private:
         record.ticks_per_second = ticks_per_second();
         record.linux_clockid = -1;
         record.start_point = {Ticks{first_ticks_}, place_.time, 0};
-        record.host.command_line = {"perfleet", "import", place_.source};
+        record.host.command_line = {"perfleet", std::string{place_.command}, place_.source};
+        if (place_.command != "import") {
+            record.host.command_line.insert(record.host.command_line.end() - 1, "--");
+        }
         record.collector_version = PERFLEET_VERSION;
         return record;
     }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/time.h"
@@ -16,9 +17,10 @@ namespace perfleet {
 
 struct ImportPlace {
     std::string target_name;
-    std::string architecture;  // may be empty
-    UtcNs time;                // of the run
-    std::string source;        // the file's name, for the session's command line
+    std::string architecture;             // may be empty
+    UtcNs time;                           // of the run
+    std::string source;                   // the file's name, or the measured command, for the session's command line
+    std::string_view command = "import";  // of perfleet, likewise
 };
 
 struct StoredRun {

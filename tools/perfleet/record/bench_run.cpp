@@ -210,7 +210,7 @@ Result<bool> store_benchmark(const BenchOptions& options, const std::string& fol
         say_of_bench(name + ": " + warning);
     }
     const auto destination = PERFLEET_TRY(open_destination(folder));
-    PERFLEET_TRY(store_run(run, {host_name(), "", start, options.words.front() + " " + name}, *destination));
+    PERFLEET_TRY(store_run(run, {host_name(), "", start, options.words.front() + " " + name, "bench"}, *destination));
     return run.warnings.empty();
 }
 

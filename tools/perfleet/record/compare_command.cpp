@@ -265,7 +265,7 @@ private:
         elapsed.moments.add(run.times_ns[0]);
         measured.failed_count += run.exit_status != 0 ? 1 : 0;
         MeasuredRun& one = measured_.runs.emplace_back();
-        one.place = {host_name(), "", start, side.text};
+        one.place = {host_name(), "", start, side.text, "compare"};
         one.run.labels = machine_labels();
         one.run.labels.insert({{"status", "ok"},
                                {"comparison", comparison_},
@@ -495,6 +495,7 @@ Result<Done> print_summary(const ComparedCommands& options, const Measured& meas
 }
 
 Result<int> run_compare(ComparedCommands& options) {
+    options.plan.shell = options.plan.shell == "none" ? "" : options.plan.shell;  // as hyperfine
     const auto conditions = PERFLEET_TRY(check_options(options));
     const auto sides = PERFLEET_TRY(plan_sides(options.plan));
     const auto reference = PERFLEET_TRY(reference_of(options, sides));

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -18,6 +19,7 @@
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/select/selection.h"
 #include "schemas/host/host_clock.h"
+#include "schemas/session/command_text.h"
 #include "schemas/text/amount.h"
 #include "schemas/text/layout.h"
 #include "schemas/vocabulary/time.h"
@@ -29,6 +31,7 @@
 #include "tools/perfleet/session/store_change.h"
 #include "tools/perfleet/shell/invocation.h"
 #include "tools/perfleet/shell/print_answer.h"
+#include "tools/perfleet/shell/progress_line.h"
 #include "tools/perfleet/shell/terminal.h"
 
 namespace perfleet {
@@ -44,7 +47,7 @@ struct SessionsOptions {
     std::vector<std::string> sessions;  // of rm
     std::vector<std::string> keep;      // of gc
     std::uint64_t keep_last = 0;        // likewise; 0: not given
-    bool is_dry_run = false;            // likewise
+    bool is_dry_run = false;            // of rm and gc
     bool is_forced = false;             // of rm
 };
 
@@ -121,13 +124,16 @@ Result<std::vector<SessionContent>> contents_of(const StoreReader& store, const 
 
 Answer table_of(const std::vector<SessionContent>& contents) {
     Answer answer;
-    answer.columns = {{"session", ""}, {"name", "", true}, {"target", ""},
-                      {"start", ""},   {"rows", ""},       {"size", "bytes"}};
+    answer.columns = {{"session", ""}, {"name", "", true}, {"target", ""},    {"start", ""},
+                      {"age", ""},     {"rows", ""},       {"size", "bytes"}, {"command", "", true}};
+    const UtcNs now = utc_now();
     for (const SessionContent& content : contents) {
         answer.rows.push_back({session_hex(content.name.session),
                                content.given_name.empty() ? AnswerValue{} : AnswerValue{content.given_name},
                                content.record.target_name, format_time(content.record.start_point.utc_ns),
-                               content.row_count, content.size_bytes});
+                               rough_text(std::chrono::seconds{
+                                   std::max<std::int64_t>(now.value - content.record.came().value, 0) / kNsPerSecond}),
+                               content.row_count, content.size_bytes, command_text(content.record.host)});
         answer.ledger.produced += content.row_count;
         answer.ledger.expired += content.row_count;
     }
@@ -188,9 +194,11 @@ Result<Done> remove_named(const SessionsOptions& options, const std::string& fol
             content.size_bytes = PERFLEET_TRY(reader->session_size_bytes(content.name));
         }
     }
-    PERFLEET_TRY(remove_all(folder, contents, options.is_forced));
+    if (!options.is_dry_run) {
+        PERFLEET_TRY(remove_all(folder, contents, options.is_forced));
+    }
     auto printed = print_answer(table_of(contents), options.output);
-    print_note(count_text(contents.size()) + " removed");
+    print_note(count_text(contents.size()) + (options.is_dry_run ? " would be removed" : " removed"));
     return printed;
 }
 
@@ -316,7 +324,8 @@ void add_sessions_commands(CLI::App& app, Invocation& invocation) {
         "Their rows count as expired: perfleet losses shows them. Rows of them that a\n"
         "collector delivers later count as expired, too.");
     add_options(*rm, {{"--force", rm_options->is_forced,
-                       "also sessions without an end, while a gateway or a recorder writes to the folder"}});
+                       "also sessions without an end, while a gateway or a recorder writes to the folder"},
+                      {"-n,--dry-run", rm_options->is_dry_run, "list what would be removed, and remove nothing"}});
     add_options(*rm, output_rows(rm_options->output));
 
     const auto [gc, gc_options] = add("gc", "Remove the oldest sessions", collect_garbage);
