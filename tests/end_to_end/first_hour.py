@@ -133,6 +133,7 @@ def help_fits_a_terminal(user):
         text = user.see(f"perfleet {command} --help")
         usage = next((line for line in text.splitlines() if line.startswith("Usage:")), "")
         check(usage and "(" not in usage, f"{command}: {usage}")
+        check(not re.search(r"^ +-\S*\{", text, re.MULTILINE), f"{command}: words of the library:\n{text}")
 
 
 @step
@@ -682,6 +683,19 @@ def stat_counts_a_program(user):
     check("600000" in user.run(f"perfleet stat -r 3 -e page-faults,task-clock -- {xz(user)} | xz -dc | wc -l").out, "output")
 
 
+@step
+def a_comparison_fits_a_terminal(user):
+    text = user.see("perfleet compare -n 3 -- true ::: sleep 0.01")
+    check("left out for 80 columns: detects" in text and re.search(r"elapsed \*.* (faster|slower|no|too few)\n", text), text)
+
+
+@step
+def the_cost_of_many_samples_is_said(user):
+    said = user.run(f"perfleet record -e cpu-clock -c 20000 -- {xz(user)} > /dev/null").err
+    check(re.search(r"samples take about \d+ % of the program's time", said), said)
+    user.run("perfleet sessions rm last")
+
+
 # --- Events
 
 @step
@@ -774,7 +788,7 @@ def commands_that_perf_alone_has_name_another_way(user):
 
 @step
 def a_program_that_hardly_ran_is_told(user):
-    check("-F max" in user.run("perfleet record -F 1 -- true").err, "no way out")
+    check("-F 9999" in user.run("perfleet record -F 1 -- true").err, "no way out")
     user.run("perfleet sessions rm last")
 
 

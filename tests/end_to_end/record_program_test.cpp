@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -84,7 +85,11 @@ TEST_F(RecordProgram, StandardOutputIsTheCommandsAlone) {
     const Finished finished =
         record("--data '" + data_ + "' -g -e cpu-clock -- gzip -c '" + text + "' > '" + packed + "'");
     EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
-    EXPECT_NE(finished.error_output.find("\nNext: perfleet export"), std::string::npos) << finished.error_output;
+    // What was kept and lost, what to type next, where it is.
+    const std::string& said = finished.error_output;
+    EXPECT_TRUE(std::regex_search(said, std::regex{R"(\nrows: \d+ produced, all stored\nNext: perfleet export [^\n]+\n)"
+                                                   R"(Stored: session [0-9a-f]{8} in [^\n]+\n$)"}))
+        << said;
     const Finished unpacked = run({"gzip", "-dc", packed});
     EXPECT_EQ(unpacked.ending.status, 0) << unpacked.error_output;
     EXPECT_EQ(unpacked.output, text_of(text));
@@ -370,14 +375,14 @@ TEST_F(RecordProgram, OnAFullDiskSaysWhatIsLostAndWhy) {
     EXPECT_EQ(said.find("still have"), std::string::npos) << "the collector is gone:\n" << said;
 }
 
-// The database sets nothing aside that rows need.
+// The database sets nothing aside that rows need, and symbols are left out.
 TEST_F(RecordProgram, OnASmallDiskUsesWhatIsFree) {
     const SmallRoom room{folder_ / "room", "size=5m"};
     if (!room.is_mounted()) {
         GTEST_SKIP() << "may not mount a file system";
     }
     data_ = folder_ / "room/data";
-    const Finished finished = run({program_path("perfleet"), "record", "-q", "--no-keep-symbols", "--data", data_, "-e",
+    const Finished finished = run({program_path("perfleet"), "record", "-q", "--data", data_, "-e",
                                    "syscalls:sys_enter_getppid", "--", workload_path("getppid_workload"), "100000"});
     EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
     expect_exact();

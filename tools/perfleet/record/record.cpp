@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -19,6 +20,8 @@
 
 namespace perfleet {
 namespace {
+
+constexpr std::uintmax_t kFreeForSymbolsBytesMin = 64U << 20U;
 
 // The collector that signals stop, and the first signal that did (0: none); signal handlers take no other arguments.
 std::atomic<Collector*> signalled{nullptr};
@@ -90,6 +93,14 @@ Result<Recording> record(CollectorOptions options, const std::string& data_folde
                          LiveLine* live_line) {
     options.reader_program = "/proc/self/exe";
     auto gateway = PERFLEET_TRY(LocalGateway::open(data_folder, log));
+    std::error_code error;
+    if (const auto space = std::filesystem::space(data_folder, error);
+        !error && options.keeps_symbols && space.available < kFreeForSymbolsBytesMin) {
+        options.keeps_symbols = false;
+        log({LogLevel::kWarning, "symbols",
+             "warning: the symbols of sampled files are not kept: " + std::to_string(space.available >> 20U) +
+                 " MiB are free in " + data_folder + ", which are left to rows"});
+    }
     const auto socket = PERFLEET_TRY(LocalSocket::in(data_folder, kGatewaySocketName));
     options.gateways = {socket.endpoint()};
     options.is_symbol_rate_limited = false;

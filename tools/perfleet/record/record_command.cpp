@@ -13,14 +13,17 @@
 #include "daemon/option/program_options.h"
 #include "exporters/format/export_format.h"
 #include "exporters/report/report.h"
+#include "exporters/report/report_parts.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/select/selection.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/command.h"
+#include "query-engine/statistic/session/measure.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/log_event.h"
+#include "storage/engine/rocksdb/folder_size.h"
 #include "storage/store/open_store.h"
 #include "target-collector/linux/command_line.h"
 #include "tools/perfleet/query/idle_share.h"
@@ -35,6 +38,7 @@
 namespace perfleet {
 namespace {
 
+constexpr std::uint64_t kGrownStoreBytes = 4ULL << 30U;  // from here on it is mentioned
 constexpr std::size_t kTopRowsMax = 20;
 constexpr std::size_t kTopRowsMin = 5;
 constexpr std::size_t kLinesBesideTop = 14;  // its headings, the ledger, warnings, what to do next
@@ -79,6 +83,29 @@ std::uint64_t top_row_count() {
                : std::clamp(lines, kLinesBesideTop + kTopRowsMin, kLinesBesideTop + kTopRowsMax) - kLinesBesideTop;
 }
 
+Result<Scan> scan_of(const StoreReader& store, const std::string& session) {
+    Result<Selection> selection = read_selection(OptionValues{{"session", session}}, utc_now());
+    if (selection.ok()) {
+        selection->use = SessionUse::kProfile;
+    }
+    return selection.ok() ? Scan::open(store, *selection) : Result<Scan>{Error{selection.error()}};
+}
+
+// What sampling took of the program's time, where that is a tenth or more; empty: less. 4 us a sample:
+// docs/benchmarks.md
+std::string cost_text(const AnswerMeasure& measure, std::int64_t length_ns) {
+    constexpr double kSampleCostNs = 4'000;
+    constexpr double kPercentMin = 10;
+    const bool is_time = measure.unit == "ns";
+    const auto time_ns = static_cast<double>(is_time ? measure.total : length_ns);
+    const double percent = time_ns <= 0 ? 0 : 100 * kSampleCostNs * static_cast<double>(measure.samples) / time_ns;
+    return percent < kPercentMin ? ""
+                                 : fmt::format("warning: {} take about {:.0f} % of the {}, at 4 us each: {}",
+                                               counted_noun(measure.samples, "sample"), std::min(percent, 100.0),
+                                               is_time ? "program's time" : "recording",
+                                               is_time ? "-F 999 takes fewer" : "--filter takes fewer, -c N each Nth");
+}
+
 // Whether the table has rows.
 Result<bool> show_table(const Recorded& recorded, const std::string& command, OptionValues options) {
     options["session"] = session_hex(recorded.session);
@@ -92,17 +119,21 @@ Result<bool> show_table(const Recorded& recorded, const std::string& command, Op
     const auto format = table_text_of(command).format;
     const std::string text =
         format != nullptr ? format(answer, {}, screen) : format_report(answer, ReportFormat::kText, screen);
-    std::fputs(text.c_str(), stderr);
-    std::for_each(answer.warnings.begin(), answer.warnings.end(), print_warning);
-    return true;
-}
-
-Result<Scan> scan_of(const StoreReader& store, const std::string& session) {
-    Result<Selection> selection = read_selection(OptionValues{{"session", session}}, utc_now());
-    if (selection.ok()) {
-        selection->use = SessionUse::kProfile;
+    for (const std::string& warning : answer.warnings) {
+        if (options.contains("tid") && warning.starts_with("counts are of the rows")) {
+            continue;  // the idle task's share is said below
+        }
+        print_warning(warning);
     }
-    return selection.ok() ? Scan::open(store, *selection) : Result<Scan>{Error{selection.error()}};
+    if (const auto scan = scan_of(recorded.store, session_hex(recorded.session));
+        answer.measure && scan.ok() && !scan->sessions().empty() && scan->sessions().front().end) {
+        const ScannedSession& session = scan->sessions().front();
+        const std::string cost = cost_text(
+            *answer.measure, session.clock.utc_of(session.end->end_point.ticks).value - session.began().value);
+        cost.empty() ? void() : say(cost);
+    }
+    std::fputs(text.c_str(), stderr);  // its last line says what was kept and lost
+    return true;
 }
 
 // The option that selects the session; empty for the last one, which needs none yet.
@@ -160,7 +191,7 @@ Result<Done> show_recorded(const Recorded& recorded, const CommandLine& line, co
                          recorded.where.c_str());
             return counted.ok() ? Result<Done>{Done{}} : Error{counted.error()};
         }
-        say("no samples: what was profiled hardly ran. Sample more often with -F max, or record for longer");
+        say(no_samples_text(PERFLEET_TRY(scan_of(recorded.store, session_hex(recorded.session)))));
         return Done{};
     }
     const std::string next = output.sink != nullptr && output.format->name == "perf.data"
@@ -242,8 +273,13 @@ Result<int> run_record(RecordOptions& options_of_command) {
     }
     const CollectorSummary& summary = recording->summary;
     const bool is_stored = summary.everything_acknowledged && !recording->not_stored;
-    log({is_stored ? LogLevel::kNotice : LogLevel::kError, "end", summary_line(summary)});
+    log({is_stored ? LogLevel::kNotice : LogLevel::kError, "end",
+         screen_of(STDERR_FILENO).groups_digits ? with_grouped_digits(summary_line(summary)) : summary_line(summary)});
     const std::string where = is_default_folder ? "" : " --data " + shell_word(folder);
+    if (const auto size = size_of_folder(folder); !is_quiet && size && size->used_bytes > kGrownStoreBytes) {
+        say(fmt::format("the store takes {:.1f} GiB: 'perfleet sessions gc --keep 2g{}' removes the oldest sessions",
+                        static_cast<double>(size->used_bytes) / (1U << 30U), where));
+    }
     if (!recording->unstored_file.empty()) {
         say("nobody stored the rest within --exit-wait" +
             (recording->not_stored ? ": " + recording->not_stored->message : "") + "; it is kept in " +
@@ -265,6 +301,11 @@ Result<int> run_record(RecordOptions& options_of_command) {
             PERFLEET_TRY(give_name(folder, *store, summary.session, given_name));
         }
         PERFLEET_TRY(show_recorded({*store, summary.session, where}, **line, output, is_of_machine));
+        if (!is_quiet) {
+            const std::string text =
+                "Stored: session " + session_hex(summary.session).substr(0, 8) + " in " + printable(folder);
+            std::fprintf(stderr, "%s\n", wrapped(text, screen_of(STDERR_FILENO).width_columns, "  ").c_str());
+        }
     }
     // As perf: what a signal has ended ends by it. Without a command, Ctrl-C and SIGTERM are the usual end.
     const int signal = recording->signal;
