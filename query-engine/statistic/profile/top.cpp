@@ -113,11 +113,20 @@ std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const Measur
     return columns;
 }
 
+// Names of perf for columns that are always there.
+constexpr std::string_view kFigures[]{"overhead", "overhead_children", "sample", "period"};
+
 Result<Done> read_by(const std::string& text, TopOptions& top) {
+    std::vector<std::string> names = split_list(text);
+    if (std::erase_if(names,
+                      [](const std::string& name) { return std::ranges::find(kFigures, name) != std::end(kFigures); });
+        names.empty()) {
+        return Done{};
+    }
     for (const TopKey& key : top_keys()) {
         top.*key.is_asked = false;
     }
-    for (const std::string& name : split_list(text)) {
+    for (const std::string& name : names) {
         const auto key = std::find_if(top_keys().begin(), top_keys().end(), [&](const TopKey& one) {
             return std::find(one.names.begin(), one.names.end(), name) != one.names.end();
         });

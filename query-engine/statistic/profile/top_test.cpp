@@ -237,6 +237,8 @@ TEST_F(Top, KeysAreCalledAsPerfCallsThem) {
     const auto asked = [](const std::string& by) { return top_options().read({{"by", by}}); };
     EXPECT_TRUE(asked("srcline")->by_line && asked("sym,line")->by_line && asked("sym,line")->by_symbol);
     EXPECT_TRUE(asked("cpu")->by_cpu && !asked("cpu")->by_symbol && !asked("cpu")->by_command);
+    EXPECT_TRUE(asked("overhead,sym")->by_symbol && !asked("overhead,sym")->by_command);
+    EXPECT_TRUE(asked("overhead")->by_symbol && asked("overhead")->by_command) << "no key: those without --by";
     const Result<TopOptions> unknown = asked("trace");
     ASSERT_FALSE(unknown.ok());
     EXPECT_NE(unknown.error().message.find("symbol, line, image, command, thread, tid, cpu, unit"), std::string::npos)

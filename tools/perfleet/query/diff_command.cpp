@@ -9,6 +9,7 @@
 #include "exporters/report/report.h"
 #include "query-engine/statistic/diff/diff.h"
 #include "tools/perfleet/query/diff_command.h"
+#include "tools/perfleet/query/perf_commands.h"
 #include "tools/perfleet/query/query_source.h"
 #include "tools/perfleet/shell/invocation.h"
 #include "tools/perfleet/shell/print_answer.h"
@@ -104,7 +105,7 @@ void add_diff_command(CLI::App& app, Invocation& invocation) {
                  {"AFTER SIDE", options->after, "--after without its name. Default: last"},
                  fail_undecided_row(options->fails_undecided)});
     add_options(*command, output_rows(options->output));
-    options->query.add_to(*command, query.selection(), query.use);
+    options->query.add_to(*command, with_perf_aliases(query.name, query.selection()), query.use);
 }
 
 }  // namespace perfleet

@@ -52,46 +52,77 @@ constexpr std::string_view kBenchmarksOfPerf[] = {"sched", "syscall",   "mem",  
 struct PerfAlias {
     std::string_view command;
     std::string_view option;
-    std::string_view letter;
+    std::string_view name;
 };
 constexpr PerfAlias kAliases[]{
-    {"report", "symbol", "S"}, {"report", "comm", "c"},   {"report", "image", "d"}, {"top", "event", "e"},
-    {"top", "limit", "E"},     {"script", "symbol", "S"}, {"script", "comm", "c"},  {"annotate", "image", "d"},
+    {"report", "symbol", "S"},   {"report", "comm", "c"},   {"report", "image", "d"}, {"report", "by", "F"},
+    {"report", "by", "fields"},  {"top", "by", "fields"},   {"top", "event", "e"},    {"top", "limit", "E"},
+    {"top", "limit", "entries"}, {"script", "symbol", "S"}, {"script", "comm", "c"},  {"annotate", "image", "d"},
+    {"diff", "symbol", "S"},     {"diff", "image", "d"},
 };
 
+constexpr const char* kKernelSymbols = "the kernel's symbols are stored with the session";
+constexpr const char* kAsItIs = "the table is as it is";
+constexpr const char* kOneEvent = "a profile is of one event; --event chooses it";
+constexpr const char* kDisassembly = "'perfleet annotate FUNCTION' disassembles";
+constexpr const char* kProcessorTraces = "processor traces aren't recorded; perf itself reads them";
+constexpr const char* kPartOfTime = "'perfleet report --time 10%-20%' chooses a part of the time";
 constexpr PerfOption kOfProfiles[]{
-    {"-f,--force", false, "files of any owner are read", true},
-    {"-k,--vmlinux,--kallsyms", true, "the kernel's symbols are stored with the session", true},
-    {"--ignore-vmlinux", false, "the kernel's symbols are stored with the session", true},
+    {"-k,--vmlinux,--kallsyms", true, kKernelSymbols, true},
+    {"--ignore-vmlinux", false, kKernelSymbols, true},
     {"--skip-empty,--no-inline", false, "that is so already", true},
     {"--demangle,--no-demangle,--demangle-kernel", false, "names are always demangled", true},
     {"-w,--column-widths", true, "columns are as wide as they need to be", true},
     {"-v,--verbose", false, "--addresses and --wide show more", true},
-    {"--tui,--gtk,--raw-trace,--ns,-I,--show-info", false, "the table is text", true},
-    {"--percentage,-M,--disassembler-style", true, "percentages are those of what is selected", true},
+    {"--tui,--gtk", false, "the table is text", true},
+    {"--raw-trace,--ns,-I,--show-info,--show-on-off-events,--stitch-lbr", false, kAsItIs, true},
+    {"--percentage", true, "percentages are those of what is selected", true},
+    {"--stdio-color", true, "--color and NO_COLOR choose colours", true},
     {"--max-stack", true, "whole call chains are counted", true},
+    {"--group-sort-idx", true, kOneEvent, true},
+    {"--group,--no-group", false, kOneEvent, true},
+    {"-M,--disassembler-style,--objdump,--prefix,--prefix-strip", true, kDisassembly, true},
+    {"--asm-raw,--source,--no-source", false, kDisassembly, true},
+    {"--switch-on,--switch-off", true, kPartOfTime},
+    {"--ignore-callees", true, "'perfleet top --callers FUNCTION'"},
     {"--inline", false, "use --inlines"},
-    {"-G", false, "'perfleet top --callers FUNCTION' or 'perfleet tree --inverted'"},
+    {"-G,--inverted", false, "'perfleet top --callers FUNCTION' or 'perfleet tree --inverted'"},
     {"--hierarchy", false, "'perfleet top --by command,image', or 'perfleet tree'"},
     {"--header,--header-only", false, "'perfleet sessions --wide'"},
 };
 constexpr PerfOption kReport[]{
+    {"-f,--force", false, "files of any owner are read", true},
+    {"-m,--modules", false, kKernelSymbols, true},
     {"-q,--quiet", false, "warnings stand on standard error", true},
     {"-x,--exclude-other", false, "without --parent nothing is another", true},
-    {"--group,--no-group", false, "a profile is of one event; --event chooses it", true},
-    {"-F,--fields", true, "'perfleet report --by COLUMNS'"},
+    {"--full-source-path,--show-ref-call-graph,--disable-order", false, kAsItIs, true},
+    {"--pretty,--percent-type", true, kAsItIs, true},
     {"-t,--field-separator", true, "'perfleet report --format csv'"},
     {"-p,--parent", true, "'perfleet top --callers FUNCTION'"},
-    {"-b,--branch-stack,--mem-mode", false,
+    {"-b,--branch-stack,--mem-mode,--branch-history,--total-cycles", false,
      "'perfleet script' lists what samples have; perf reads 'perfleet export --to perf.data'"},
     {"-U,--hide-unresolved", false, "'perfleet report --symbol FUNCTION' chooses functions"},
+    {"--symbol-filter", true, "'perfleet report --symbol FUNCTION'"},
+    {"--socket-filter", true, "'perfleet report --cpu 0' chooses processors"},
+    {"--show-cpu-utilization", false, "'perfleet report --by image' has the kernel's share"},
+    {"--samples", true, "'perfleet script' lists each sample"},
+    {"--time-quantum", true, "'perfleet timeline -o timeline.html'"},
+    {"--itrace", true, kProcessorTraces},
     {"--stats,--mmaps", false, "'perfleet losses', and 'perfleet events'"},
     {"-D,--dump-raw-trace", false, "'perfleet script'"},
-    {"--tasks", false, "'perfleet report --by thread'"},
+    {"--tasks,-T", false, "'perfleet report --by thread'"},
 };
 constexpr PerfOption kTop[]{
-    {"-m,--mmap-pages", true, "rings belong to perfleet record", true},
-    {"-r,--realtime", true, "rings belong to perfleet record", true},
+    {"-m,--mmap-pages,-r,--realtime,--proc-map-timeout,--num-thread-synthesize", true,
+     "rings belong to perfleet record", true},
+    {"--overwrite,--all-cgroups,--namespaces,--no-bpf-event", false, "rings belong to perfleet record", true},
+    {"-D,--dump-symtab,--zero,--no-inherit", false, kAsItIs, true},
+    {"--delay", true, "'perfleet top -d 1'"},
+    {"-f,--count-filter", true, "'perfleet top --percent-limit 1'"},
+    {"--sym-annotate", true, "'perfleet annotate FUNCTION'"},
+    {"-t", true, "-p samples a process with its threads, and --tid shows one thread of a recording"},
+    {"-j,--branch-filter", true, "perfleet record -b has branches"},
+    {"-b,--branch-any", false, "perfleet record -b has branches"},
 };
 constexpr PerfOption kTree[]{
     {"--limit", true, "'perfleet tree --min-percent 5'"},
@@ -101,7 +132,19 @@ constexpr const char* kNameEvents = "'perfleet stat -e cycles,instructions,cache
 constexpr const char* kSums = "counts are sums over processors and threads";
 constexpr PerfOption kStat[]{
     {"-B,--big-num,--no-big-num", false, "the table has no separators of thousands", true},
-    {"-v,--verbose,-q,--quiet,--table,-n,--null,-c,--scale,-S,--sync", false, "the table is as it is", true},
+    {"-v,--verbose,-q,--quiet,--table,-n,--null,-c,--scale,-S,--sync", false, kAsItIs, true},
+    {"--interval-clear,--summary,--no-csv-summary,--hybrid-merge,--no-merge", false, kAsItIs, true},
+    {"--metric-no-group,--metric-no-merge,--percore-show-thread", false, kAsItIs, true},
+    {"--cputype", true, kAsItIs, true},
+    {"--all-user,--all-kernel", false, "'perfleet stat -e task-clock:u -- COMMAND', or :k"},
+    {"--interval-count", true, "'perfleet stat -a -I 50 --duration 0.2'"},
+    {"--log-fd", true, "'perfleet stat --force -o FILE -- COMMAND'"},
+    {"--pre,--post", true, "'perfleet compare --prepare true -- COMMAND' runs it before each run"},
+    {"--control", true, "'perfleet stat -p PID -- COMMAND' counts while another command runs"},
+    {"--filter", true, "'perfleet record -e sched:sched_switch -- COMMAND' has --filter"},
+    {"-G,--cgroup,--for-each-cgroup", true, "a command is counted with its children, and the machine with -a"},
+    {"-g,--group", false, "events in braces are counted together: -e {cs,faults}"},
+    {"--iostat,--td-level", true, kNameEvents},
     {"-A,--no-aggr,--per-core,--per-socket,--per-die,--per-node,--per-thread,--per-cache", false, kSums, true},
     {"--timeout", true, "'perfleet stat -a --duration 1'"},
     {"-D,--delay", true, "start the program first, then 'perfleet stat -p PID -- COMMAND'"},
@@ -112,16 +155,55 @@ constexpr PerfOption kStat[]{
     {"-i,--no-inherit", false, "children are counted, too", true},
     {"--append", false, "'perfleet stat --force -o FILE -- COMMAND' replaces a file"},
 };
+constexpr const char* kScripts = "'perfleet export --to perf.data', then perf script runs scripts";
+constexpr const char* kRows = "samples and tracepoints are printed; 'perfleet losses' counts what was lost";
 constexpr PerfOption kScript[]{
     {"--max-events", true, "use '| head'"},
     {"--reltime,--deltatime", false, "times are those of the clock: 'perfleet script -F +time'"},
-    {"-s,--script,-g,--gen-script", true, "'perfleet export --to perf.data', then perf script runs scripts"},
-    {"-I,--show-info,--header", false, "'perfleet sessions --wide'"},
+    {"-s,--script,-g,--gen-script,--dlfilter,--dlarg", true, kScripts},
+    {"-l,--list,--list-dlfilters", false, kScripts},
+    {"-I,--show-info,--header,--header-only", false, "'perfleet sessions --wide'"},
+    {"-f,--force", false, "files of any owner are read", true},
+    {"-k,--vmlinux,--kallsyms", true, kKernelSymbols, true},
+    {"--guestkallsyms,--guestmodules,--guestmount,--guestvmlinux", true, "guests' symbols aren't read", true},
+    {"-v,--verbose,-d,--debug-mode,-L,--Latency,--demangle,--demangle-kernel,--full-source-path", false, kAsItIs, true},
+    {"--show-kernel-path,--guest-code,--stitch-lbr", false, kAsItIs, true},
+    {"--show-task-events,--show-mmap-events,--show-switch-events,--show-namespace-events", false, kRows, true},
+    {"--show-cgroup-events,--show-lost-events,--show-round-events,--show-bpf-events", false, kRows, true},
+    {"--show-text-poke-events,--show-on-off-events", false, kRows, true},
+    {"--max-stack,--stop-bt", true, "whole call chains are printed", true},
+    {"-a,--all-cpus", false, "'perfleet record -a -- COMMAND', then perfleet script"},
+    {"-D,--dump-raw-trace,--dump-unsorted-raw-trace", false, "perf reads 'perfleet export --to perf.data'"},
+    {"--per-event-dump", false, "--event chooses one"},
+    {"--inline", false, "'perfleet top --inlines'"},
+    {"--switch-on,--switch-off", true, kPartOfTime},
+    {"--itrace,--call-trace,--call-ret-trace,--insn-trace,--graph-function,--addr-range,--max-blocks", true,
+     kProcessorTraces},
+    {"--xed", false, kProcessorTraces},
 };
 constexpr PerfOption kAnnotate[]{
     {"--stdio,--stdio2,--tui,-l,--print-line,-P,--full-paths", false, "the listing is text, with whole paths", true},
-    {"-k,--vmlinux", true, "the kernel's symbols are stored with the session", true},
+    {"-k,--vmlinux", true, kKernelSymbols, true},
+    {"--ignore-vmlinux,-m,--modules", false, kKernelSymbols, true},
+    {"-f,--force", false, "files of any owner are read", true},
+    {"-q,--quiet,-v,--verbose,-D,--dump-raw-trace,--skip-missing,--group,--demangle,--demangle-kernel", false, kAsItIs,
+     true},
+    {"-n,--show-nr-samples,--show-total-period,--source,--asm-raw", false, kAsItIs, true},
+    {"-M,--disassembler-style,--prefix,--prefix-strip,--percent-type,--percent-limit,--stdio-color", true, kAsItIs,
+     true},
+    {"--itrace", true, kProcessorTraces},
     {"-s", true, "the function is an argument: 'perfleet annotate FUNCTION'"},
+};
+constexpr PerfOption kDiff[]{
+    {"-f,--force", false, "files of any owner are read", true},
+    {"-q,--quiet,-v,--verbose,-F,--formula,-p,--period,-b,--baseline-only,--cycles-hist,--stream", false, kAsItIs,
+     true},
+    {"-m,--modules", false, kKernelSymbols, true},
+    {"--kallsyms", true, kKernelSymbols, true},
+    {"-c,--compute,-o,--order,--percentage", true, "both shares, their difference and its interval are shown", true},
+    {"-s,--sort", true, "profiles are compared by function; --comm, --image and --symbol choose rows"},
+    {"-t,--field-separator", true, "'perfleet diff --format csv'"},
+    {"-D,--dump-raw-trace", false, "'perfleet script'"},
 };
 // hyperfine's.
 constexpr const char* kMarkdown = "'perfleet compare --format markdown -- COMMAND' prints the table";
@@ -157,13 +239,14 @@ void add_perf_query_options(CLI::App& app) {
     add_perf_options(*app.get_subcommand("stat"), kStat, note);
     add_perf_options(*app.get_subcommand("script"), kScript, note);
     add_perf_options(*app.get_subcommand("annotate"), kAnnotate, note);
+    add_perf_options(*app.get_subcommand("diff"), kDiff, note);
 }
 
 std::vector<OptionSpec> with_perf_aliases(std::string_view command, std::vector<OptionSpec> options) {
     for (const PerfAlias& alias : kAliases) {
         for (OptionSpec& option : options) {
             if (alias.command == command && alias.option == option.name) {
-                option.aliases.emplace_back(alias.letter);
+                option.aliases.emplace_back(alias.name);
             }
         }
     }

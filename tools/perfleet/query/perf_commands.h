@@ -20,7 +20,7 @@ namespace perfleet {
 // their replacement.
 void add_perf_query_options(CLI::App& app);
 
-// The options of a command, with the letters that perf has for them.
+// The options of a command, with the names that perf has for them.
 [[nodiscard]] std::vector<OptionSpec> with_perf_aliases(std::string_view command, std::vector<OptionSpec> options);
 
 }  // namespace perfleet
