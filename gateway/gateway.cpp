@@ -6,11 +6,9 @@
 
 #include <cerrno>
 #include <initializer_list>
-#include <optional>
 #include <utility>
 
 #include "gateway/admission/image_checker.h"
-#include "gateway/admission/intake_limits.h"
 #include "gateway/control/control_server.h"
 #include "gateway/control/session_editor.h"
 #include "gateway/control/shared_requests.h"

@@ -22,7 +22,6 @@
 #include "exporters/report/report.h"
 #include "query-engine/http/api/http_api.h"
 #include "query-engine/http/http_server.h"
-#include "query-engine/http/push/push_api.h"
 #include "query-engine/limits/query_limits.h"
 #include "query-engine/service/query_service.h"
 #include "query-engine/statistic/session/pushed_parts.h"

@@ -6,8 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace perfleet {
 

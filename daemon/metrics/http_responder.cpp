@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "schemas/host/host_clock.h"
-#include "schemas/host/wake_event.h"
 
 namespace perfleet {
 namespace {

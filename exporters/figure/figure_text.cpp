@@ -1,8 +1,6 @@
 #include "exporters/figure/figure_text.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <variant>
 
 #include "exporters/report/report_parts.h"

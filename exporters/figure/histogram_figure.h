@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "exporters/figure/figure.h"
 #include "query-engine/statistic/answer/answer.h"

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "exporters/figure/figure.h"
-#include "exporters/report/report.h"
+#include "schemas/text/utf8.h"
 
 namespace perfleet {
 namespace {

@@ -1,7 +1,7 @@
 #include <array>
 
 #include "exporters/figure/figure.h"
-#include "exporters/report/report.h"
+#include "schemas/text/utf8.h"
 
 namespace perfleet {
 namespace {

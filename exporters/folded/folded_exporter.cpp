@@ -7,7 +7,6 @@
 // warning. Errors: those of the store. The only option used is `has_inlines`.
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -12,11 +12,10 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "query-engine/service/query.h"
+#include "schemas/vocabulary/error.h"
 
 namespace perfleet {
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "exporters/report/report.h"
 #include "exporters/report/report_parts.h"
 #include "schemas/text/layout.h"
+#include "schemas/text/utf8.h"
 
 namespace perfleet {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <utility>
 
 #include "exporters/figure/figure_text.h"
 #include "exporters/figure/sheet.h"

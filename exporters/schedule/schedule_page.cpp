@@ -3,8 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "exporters/figure/figure_page.h"
-#include "exporters/figure/figure_text.h"
 #include "exporters/report/report_parts.h"
 #include "query-engine/select/selection.h"
 #include "schemas/text/utf8.h"

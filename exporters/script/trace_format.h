@@ -8,7 +8,6 @@
 // One thread.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -3,7 +3,6 @@
 // One thread; borrows the sink. Errors: those of the sink.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>

@@ -7,16 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
-#include "query-engine/scan/query_memory.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/service/query.h"
 #include "query-engine/symbol/symbolizer.h"

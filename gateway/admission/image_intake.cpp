@@ -1,7 +1,6 @@
 #include "gateway/admission/image_intake.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "schemas/vocabulary/batch_limits.h"
 

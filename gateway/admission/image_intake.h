@@ -19,7 +19,6 @@
 #include "gateway/admission/image_checker.h"
 #include "gateway/admission/intake_limits.h"
 #include "gateway/admission/untrusted.h"
-#include "gateway/counts/gateway_counts.h"
 #include "schemas/peers/text_map.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/read/reader.h"

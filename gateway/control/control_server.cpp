@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "gateway/control/control_socket.h"
-#include "schemas/host/file_descriptor.h"
 
 namespace perfleet {
 

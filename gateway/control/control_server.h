@@ -12,7 +12,6 @@
 #include <string>
 #include <unordered_map>
 
-#include "gateway/control/operator_message.h"
 #include "gateway/control/request_source.h"
 #include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"

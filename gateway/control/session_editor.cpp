@@ -4,7 +4,6 @@
 #include <map>
 #include <span>
 
-#include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/assert.h"
 
 namespace perfleet {

@@ -16,7 +16,6 @@
 
 #include "gateway/admission/untrusted.h"
 #include "gateway/control/operator_message.h"
-#include "gateway/counts/gateway_counts.h"
 #include "gateway/ingest/peer_link.h"
 #include "gateway/ingest/session_table.h"
 #include "schemas/wire/protocol.h"

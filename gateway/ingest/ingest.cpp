@@ -1,12 +1,9 @@
 #include "gateway/ingest/ingest.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "gateway/ingest/ingest_state.h"
-#include "schemas/wire/delivery_limits.h"
 
 namespace perfleet {
 namespace {

@@ -20,7 +20,6 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <vector>
 
 namespace perfleet {
 namespace {

@@ -1,7 +1,5 @@
 #include "gateway/retention/debounced_clock.h"
 
-#include <string>
-
 namespace perfleet {
 namespace {
 

@@ -7,8 +7,6 @@
 #include <cctype>
 #include <cerrno>
 #include <fstream>
-#include <iterator>
-#include <optional>
 #include <utility>
 
 namespace perfleet {

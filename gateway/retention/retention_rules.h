@@ -25,7 +25,6 @@
 #include "gateway/retention/retention_policy.h"
 #include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/series.h"
 #include "storage/select/matcher.h"
 
 namespace perfleet {

@@ -11,10 +11,8 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace perfleet {
 namespace {

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 // Rows of one series of one epoch; columns are decoded on request.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>

@@ -1,11 +1,7 @@
 #include "query-engine/scan/scan.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
-#include <span>
 #include <thread>
-#include <utility>
 
 #include "query-engine/scan/block_place.h"
 #include "query-engine/scan/row_cursor.h"

@@ -7,7 +7,6 @@
 // rows in the same order whatever the order of delivery, the batching in the store, or the engine.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,7 +30,6 @@
 #include "query-engine/select/selection.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/block/block.h"
-#include "storage/block/narrow_columns.h"
 #include "storage/clock/clock_map.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/read/reader.h"

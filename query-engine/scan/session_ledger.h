@@ -5,7 +5,6 @@
 // pending holds in every ledger, and a record that contradicts itself gives a warning.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

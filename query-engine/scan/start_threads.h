@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace perfleet {

@@ -1,7 +1,6 @@
 #include "query-engine/statistic/command.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "query-engine/select/selection_options.h"

@@ -11,13 +11,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "schemas/host/file_descriptor.h"
 

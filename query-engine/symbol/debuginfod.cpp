@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <optional>
 #include <utility>
 
-#include "query-engine/symbol/symbol_files.h"
 #include "schemas/host/file_descriptor.h"
 #include "schemas/text/hex.h"
 

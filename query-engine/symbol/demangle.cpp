@@ -3,7 +3,6 @@
 #include <libiberty/demangle.h>
 
 #include <csetjmp>
-#include <cstddef>
 
 namespace perfleet {
 namespace {

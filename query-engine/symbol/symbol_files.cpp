@@ -1,7 +1,6 @@
 #include "query-engine/symbol/symbol_files.h"
 
 #include "schemas/text/hex.h"
-#include "schemas/wire/protocol.h"
 
 namespace perfleet {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory_resource>
-#include <set>
 #include <span>
 #include <utility>
 

@@ -7,15 +7,11 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <list>
-#include <map>
 #include <mutex>
-#include <optional>
-#include <set>
 #include <unordered_map>
 #include <utility>
 

@@ -1,10 +1,8 @@
 #include "query-engine/wire/query_client.h"
 
 #include <chrono>
-#include <optional>
 #include <utility>
 
-#include "query-engine/limits/query_limits.h"
 #include "query-engine/statistic/answer/answer_size.h"
 #include "schemas/zeromq/dealer.h"
 

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -12,7 +11,6 @@
 #include "daemon/option/option.h"
 #include "query-engine/service/query.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/time.h"
 
 namespace perfleet {
 

@@ -1,10 +1,8 @@
 #include "query-engine/wire/query_run.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "query-engine/limits/query_limits.h"
-#include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/assert.h"
 
 namespace perfleet {

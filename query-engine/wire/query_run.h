@@ -8,12 +8,9 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "query-engine/wire/query_queue.h"
-#include "query-engine/wire/query_server.h"
 #include "schemas/host/wake_event.h"
-#include "schemas/zmtp/server.h"
 
 namespace perfleet {
 

@@ -17,9 +17,7 @@
 #include <string_view>
 
 #include "daemon/option/option.h"
-#include "query-engine/limits/query_limits.h"
 #include "query-engine/wire/query_message.h"
-#include "schemas/host/progress.h"
 #include "schemas/peers/abuse_limiter.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"

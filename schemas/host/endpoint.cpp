@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 
 #include <charconv>
-#include <cstdint>
 #include <string>
 
 namespace perfleet {

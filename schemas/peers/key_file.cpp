@@ -9,13 +9,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
 #include <system_error>
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/file_io.h"
 #include "schemas/text/parse.h"
-#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 namespace {

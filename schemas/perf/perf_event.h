@@ -4,7 +4,6 @@
 // Freestanding: no Linux header is needed. All integers are little-endian in what perfleet writes.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace perfleet::perf {

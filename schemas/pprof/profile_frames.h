@@ -10,7 +10,6 @@
 // Made images have ids from the profile's own id; that of number 0 is the image whose content is the profile.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>

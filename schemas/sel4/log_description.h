@@ -21,7 +21,6 @@
 #include <string_view>
 
 #include "schemas/sel4/names.h"
-#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet::sel4 {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "schemas/vocabulary/series.h"
+#include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
 

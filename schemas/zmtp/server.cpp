@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <optional>
 #include <utility>
 
 #include "schemas/host/host_clock.h"
-#include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/zmtp/kept_bytes.h"
 #include "schemas/zmtp/send_queue.h"

@@ -31,7 +31,6 @@
 #include <random>
 #include <span>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 

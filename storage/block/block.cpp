@@ -5,7 +5,6 @@
 #include "schemas/columns/crc32c.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/block/layout.h"
-#include "storage/limits/store_limits.h"
 #include "storage/model/little_endian.h"
 
 namespace perfleet {

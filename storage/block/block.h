@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "schemas/columns/seal.h"
-#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/limits/store_limits.h"
 

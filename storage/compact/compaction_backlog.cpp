@@ -1,9 +1,6 @@
 #include "storage/compact/compaction_backlog.h"
 
-#include <utility>
-
 #include "schemas/wire/delivery_limits.h"
-#include "storage/limits/store_limits.h"
 #include "storage/summary/day_summary.h"
 
 namespace perfleet {

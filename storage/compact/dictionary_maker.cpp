@@ -4,7 +4,6 @@
 
 #include "storage/compact/epoch_rows.h"
 #include "storage/engine/damaged_reads.h"
-#include "storage/model/row_cover.h"
 
 namespace perfleet {
 namespace {

@@ -1,11 +1,8 @@
 #include "storage/compact/epoch_rows.h"
 
 #include <algorithm>
-#include <span>
-#include <utility>
 
 #include "storage/dictionary/partition_dictionary.h"
-#include "storage/engine/damaged_reads.h"
 #include "storage/limits/store_limits.h"
 #include "storage/summary/day_summary.h"
 

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <string>
-#include <utility>
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kinds.h"

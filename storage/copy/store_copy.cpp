@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <span>
 #include <utility>

@@ -7,14 +7,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/series.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/model/row_cover.h"
 

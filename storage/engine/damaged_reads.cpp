@@ -1,8 +1,6 @@
 #include "storage/engine/damaged_reads.h"
 
 #include <algorithm>
-#include <optional>
-#include <set>
 
 #include "storage/engine/file_name.h"
 #include "storage/key/key_bytes.h"

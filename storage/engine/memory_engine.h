@@ -8,7 +8,6 @@
 #include <mutex>
 
 #include "storage/engine/engine.h"
-#include "storage/model/visit.h"
 
 namespace perfleet {
 

@@ -14,7 +14,6 @@
 #include "schemas/session/image_content.h"
 #include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
-#include "storage/limits/store_limits.h"
 #include "storage/model/batch.h"
 #include "storage/model/session_note.h"
 

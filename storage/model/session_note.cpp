@@ -1,7 +1,6 @@
 #include "storage/model/session_note.h"
 
 #include <algorithm>
-#include <string>
 
 namespace perfleet {
 

@@ -2,12 +2,9 @@
 #include "storage/engine/file_name.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <set>
 #include <type_traits>
 
-#include "storage/key/key_bytes.h"
 #include "storage/model/record.h"
 #include "storage/read/repeated_rows.h"
 

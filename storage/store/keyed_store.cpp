@@ -5,7 +5,6 @@
 #include <map>
 #include <mutex>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <utility>
 

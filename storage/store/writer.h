@@ -11,7 +11,6 @@
 #include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
-#include "schemas/vocabulary/time.h"
 #include "storage/model/batch.h"
 #include "storage/model/keys.h"
 #include "storage/model/session_note.h"

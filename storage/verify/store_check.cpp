@@ -18,7 +18,6 @@
 #include "storage/engine/rocksdb/folder.h"
 #include "storage/engine/rocksdb/log_tail.h"
 #include "storage/engine/rocksdb/manifest_copy.h"
-#include "storage/engine/rocksdb/synced_log.h"
 #include "storage/engine/rocksdb/table_files.h"
 #include "storage/engine/store_format.h"
 #include "storage/key/key_bytes.h"

@@ -1,6 +1,5 @@
 #include "storage/verify/store_sizes.h"
 
-#include <filesystem>
 #include <set>
 #include <tuple>
 #include <utility>

@@ -8,7 +8,6 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/kinds.h"
-#include "schemas/vocabulary/series.h"
 
 namespace perfleet {
 

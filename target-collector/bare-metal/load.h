@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "target-collector/bare-metal/run_options.h"
+#include "target-collector/small/circle_shape.h"
 
 namespace perfleet::bare_metal {
 

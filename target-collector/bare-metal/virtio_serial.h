@@ -3,7 +3,6 @@
 // One thread. A connection lasts from one PORT_OPEN of the host to the next: then the peer is gone or replaced.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 
 #include "target-collector/bare-metal/device_memory.h"
 #include "target-collector/bare-metal/virtio_device.h"

@@ -10,17 +10,14 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <cstdio>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/host/wake_event.h"
 #include "schemas/peers/key_file.h"
-#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/command.h"
 #include "target-collector/linux/host/cpu_budget.h"

@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <iterator>
 #include <utility>
-#include <vector>
 
 #include "daemon/option/option.h"
 #include "daemon/option/program_options.h"

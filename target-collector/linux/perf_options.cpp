@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <string>
 
 #include "daemon/option/program_options.h"
 

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/capnp_format.h"
 #include "target-collector/message/message_parts.h"

@@ -1,6 +1,5 @@
 #include "target-collector/message/hello.h"
 
-#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/message/capnp_writer.h"
 #include "target-collector/message/message_parts.h"
 

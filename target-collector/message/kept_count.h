@@ -12,10 +12,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "schemas/vocabulary/series.h"
-#include "target-collector/message/count_table.h"
 #include "target-collector/message/little_endian.h"
 
 namespace perfleet {

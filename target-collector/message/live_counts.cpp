@@ -6,8 +6,6 @@
 
 #include "schemas/columns/crc32c.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/batch_limits.h"
-#include "target-collector/message/count_table.h"
 
 namespace perfleet {
 namespace {

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 
-#include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/row_view.h"
 #include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"

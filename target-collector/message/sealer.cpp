@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 namespace {

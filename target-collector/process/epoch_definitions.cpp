@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstddef>
-#include <span>
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/named_row.h"

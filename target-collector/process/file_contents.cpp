@@ -9,9 +9,7 @@
 
 #include <cstdio>
 #include <ctime>
-#include <utility>
 
-#include "schemas/host/file_descriptor.h"
 #include "schemas/host/host_clock.h"
 #include "target-collector/process/elf_note.h"
 #include "target-collector/process/proc_reader.h"

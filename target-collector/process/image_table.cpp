@@ -1,8 +1,6 @@
 #include "target-collector/process/image_table.h"
-#include "schemas/vocabulary/batch_limits.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace perfleet {

@@ -7,7 +7,6 @@
 
 #include "schemas/text/parse.h"
 #include "schemas/vocabulary/batch_limits.h"
-#include "schemas/vocabulary/kinds.h"
 #include "target-collector/process/elf_note.h"
 #include "target-collector/process/small_file.h"
 

@@ -11,7 +11,6 @@
 #include <system_error>
 #include <utility>
 
-#include "schemas/host/file_descriptor.h"
 #include "schemas/host/file_io.h"
 
 namespace perfleet {

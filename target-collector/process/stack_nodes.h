@@ -5,11 +5,9 @@
 // nothing.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 
-#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/ids.h"
 #include "target-collector/process/zeroed_array.h"
 

@@ -1,7 +1,5 @@
 #include "target-collector/process/stack_resolver.h"
 
-#include <optional>
-
 #include "schemas/perf/perf_event.h"
 #include "target-collector/process/python_layout.h"
 

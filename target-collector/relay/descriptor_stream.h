@@ -3,7 +3,6 @@
 // One thread. No function blocks.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "schemas/host/file_descriptor.h"

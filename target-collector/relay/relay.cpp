@@ -9,7 +9,6 @@
 #include <cstring>
 #include <list>
 #include <mutex>
-#include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>

@@ -1,10 +1,8 @@
 #include "target-collector/relay/relayed_target.h"
 
-#include <chrono>
 #include <utility>
 
 #include "schemas/host/host_clock.h"
-#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/checksum.h"
 #include "target-collector/message/patch.h"
 #include "target-collector/message/reply_reader.h"

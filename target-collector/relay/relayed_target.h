@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <stop_token>
 
 #include "schemas/vocabulary/batch_limits.h"

@@ -8,7 +8,6 @@
 #include <span>
 #include <string_view>
 
-#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/control.h"

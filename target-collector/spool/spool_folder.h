@@ -6,11 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +16,6 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/log_event.h"
-#include "schemas/wire/delivery_limits.h"
 #include "target-collector/spool/spool_file.h"
 
 namespace perfleet {

@@ -12,7 +12,6 @@
 
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/result.h"
-#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/live_counts.h"
 #include "target-collector/wire/delivery_journal.h"

@@ -3,8 +3,6 @@
 #include <cstring>
 
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/batch_limits.h"
-#include "schemas/wire/delivery_limits.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/message/image_chunk.h"
 #include "target-collector/message/image_offers.h"

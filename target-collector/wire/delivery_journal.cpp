@@ -2,7 +2,6 @@
 
 #include "schemas/columns/crc32c.h"
 #include "schemas/vocabulary/assert.h"
-#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/message/kept_count.h"
 #include "target-collector/message/little_endian.h"
 

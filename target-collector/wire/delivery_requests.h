@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "schemas/vocabulary/ids.h"
 #include "target-collector/message/control.h"

@@ -10,10 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <utility>
 
 #include "schemas/host/file_io.h"
-#include "schemas/wire/protocol.h"
 #include "target-collector/wire/frame_file_layout.h"
 
 namespace perfleet {

@@ -1,6 +1,5 @@
 #include "target-collector/wire/frame_stream_driver.h"
 
-#include <cstring>
 #include <utility>
 
 #include "schemas/vocabulary/assert.h"

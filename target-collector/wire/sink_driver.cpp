@@ -3,7 +3,6 @@
 #include <poll.h>
 
 #include <cstring>
-#include <utility>
 
 #include "schemas/host/host_clock.h"
 #include "schemas/vocabulary/batch_limits.h"

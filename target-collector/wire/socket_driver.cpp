@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "schemas/wire/delivery_limits.h"
-
 namespace perfleet {
 
 Result<std::unique_ptr<SocketDriver>> SocketDriver::connect(const std::string& endpoint, const ConnectKeys* keys) {

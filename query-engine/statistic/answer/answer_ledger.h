@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "query-engine/scan/scan.h"
-#include "query-engine/statistic/answer/answer.h"
 
 namespace perfleet {
 

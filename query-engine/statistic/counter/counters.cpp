@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <optional>
 #include <set>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/select/selection.h"

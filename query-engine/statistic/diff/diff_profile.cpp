@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <optional>
 
 #include "query-engine/statistic/diff/diff_lines.h"

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "daemon/option/option.h"
 #include "query-engine/scan/scan.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "daemon/option/option.h"
 #include "query-engine/statistic/answer/answer_row.h"
-#include "query-engine/statistic/latency/option_text.h"
 #include "query-engine/statistic/number/bootstrap.h"
 #include "query-engine/statistic/number/dependence.h"
 #include "query-engine/statistic/number/description.h"

@@ -12,7 +12,6 @@
 #include "query-engine/statistic/answer/answer_row.h"
 #include "query-engine/statistic/latency/latency_source.h"
 #include "query-engine/statistic/number/interval.h"
-#include "query-engine/statistic/session/inventory.h"
 #include "query-engine/statistic/session/measure.h"
 
 namespace perfleet {

@@ -7,7 +7,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "query-engine/statistic/number/interval.h"
 #include "storage/number/moments.h"

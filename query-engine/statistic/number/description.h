@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "query-engine/statistic/number/interval.h"
 #include "query-engine/statistic/number/quantile.h"
 #include "schemas/vocabulary/error.h"
 #include "storage/number/moments.h"

@@ -1,7 +1,6 @@
 #include "query-engine/statistic/number/rank_search.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "schemas/vocabulary/assert.h"

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/session_ledger.h"
-#include "query-engine/statistic/session/inventory.h"
 #include "schemas/vocabulary/uncovered_time.h"
 
 namespace perfleet {

@@ -4,7 +4,6 @@
 #include <array>
 #include <iterator>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "query-engine/scan/row_cursor.h"

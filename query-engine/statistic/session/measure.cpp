@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <utility>
 
 #include "query-engine/scan/session_choice.h"
 #include "query-engine/scan/session_ledger.h"

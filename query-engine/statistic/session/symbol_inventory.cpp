@@ -4,13 +4,11 @@
 
 #include <array>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "query-engine/symbol/kept_symbols.h"
-#include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
 #include "schemas/wire/protocol.h"
 

@@ -3,7 +3,6 @@
 // Plain values.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,8 +1,6 @@
 #include "query-engine/statistic/stack/source_expansion.h"
 
 #include <algorithm>
-#include <span>
-#include <utility>
 
 #include "query-engine/symbol/demangle.h"
 #include "query-engine/symbol/source_frames.h"

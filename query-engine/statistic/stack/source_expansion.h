@@ -9,9 +9,7 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "query-engine/scan/ordered_work.h"

@@ -15,8 +15,6 @@
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/number/sum.h"
 #include "query-engine/statistic/session/measure.h"
-#include "schemas/vocabulary/batch_limits.h"
-#include "storage/dictionary/thread_names.h"
 
 namespace perfleet {
 

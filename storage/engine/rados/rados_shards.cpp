@@ -1,5 +1,6 @@
 #include "storage/engine/rados/rados_writer.h"
 
+#include "storage/engine/rados/lease.h"
 #include "storage/engine/rados/segment_bytes.h"
 
 namespace perfleet {

@@ -10,10 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "schemas/host/file_io.h"
 #include "storage/engine/rados/place.h"

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
-#include <vector>
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/file_io.h"

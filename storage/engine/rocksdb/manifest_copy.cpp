@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
-#include <utility>
 
 #include "schemas/host/file_io.h"
 #include "storage/engine/file_name.h"

@@ -16,7 +16,6 @@
 
 #include "storage/engine/rocksdb/log_tail.h"
 #include "storage/engine/rocksdb/lost_files.h"
-#include "storage/engine/rocksdb/manifest_copy.h"
 #include "storage/engine/rocksdb/rocksdb_options.h"
 #include "storage/engine/rocksdb/synced_log.h"
 #include "storage/engine/rocksdb/table_files.h"

@@ -10,7 +10,6 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <string>
 
 #include "storage/engine/rocksdb/disk_reserve.h"
 #include "storage/engine/rocksdb/folder.h"

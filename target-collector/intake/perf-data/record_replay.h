@@ -5,7 +5,6 @@
 // kCgroupsMax names.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -14,7 +13,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schemas/vocabulary/batch_limits.h"
 #include "target-collector/intake/perf-data/deferred_chains.h"
 #include "target-collector/intake/perf-data/event_finder.h"
 #include "target-collector/intake/perf-data/recorded_code.h"

@@ -3,8 +3,6 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 #include "schemas/perf/perf_event.h"
 #include "target-collector/intake/perf-data/simpleperf.h"

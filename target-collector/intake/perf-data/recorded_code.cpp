@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/file_io.h"

@@ -10,11 +10,9 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "schemas/session/session_record.h"
-#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "target-collector/intake/perf-data/record_source.h"
 #include "target-collector/intake/perf-data/recorded_event.h"

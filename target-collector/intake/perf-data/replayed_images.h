@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <vector>
 
 #include "schemas/vocabulary/time.h"
 #include "target-collector/intake/perf-data/recorded_session.h"

@@ -9,7 +9,6 @@
 // A part has samples of one hour.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 

@@ -8,14 +8,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "schemas/pprof/pprof_profile.h"
-#include "schemas/vocabulary/time.h"
 
 namespace perfleet {
 

@@ -5,7 +5,6 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/pprof/sample_labels.h"
-#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/hello_limits.h"
 #include "target-collector/intake/session/event_of_amounts.h"
 #include "target-collector/linux/host/target_identity.h"

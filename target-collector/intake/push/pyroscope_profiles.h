@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "schemas/vocabulary/error.h"
 #include "target-collector/intake/push/pushed_profile.h"

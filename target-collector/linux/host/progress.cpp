@@ -1,12 +1,10 @@
 #include "target-collector/linux/host/progress.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <numeric>
 #include <string_view>
 
 #include "schemas/text/layout.h"
-#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 
 namespace perfleet {

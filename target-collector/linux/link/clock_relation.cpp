@@ -1,7 +1,6 @@
 #include "target-collector/linux/link/clock_relation.h"
 
 #include <cstdlib>
-#include <ctime>
 
 #include "schemas/host/host_clock.h"
 

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/assert.h"
 
 namespace perfleet {

@@ -1,7 +1,6 @@
 // Passes a control request from the wire's thread to the measuring thread, and the answer back. One request at a time.
 #pragma once
 
-#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>

@@ -6,11 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "schemas/vocabulary/error.h"

@@ -1,15 +1,11 @@
 #include "target-collector/linux/link/orphan_delivery.h"
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
-#include "schemas/host/host_clock.h"
-#include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/linux/link/clock_relation.h"
 #include "target-collector/linux/link/refusal.h"
-#include "target-collector/linux/link/waiting_driver.h"
 
 namespace perfleet {
 

@@ -1,7 +1,6 @@
 #include "target-collector/linux/link/spool_sync.h"
 
 #include <chrono>
-#include <string>
 #include <utility>
 
 namespace perfleet {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <string_view>
 #include <thread>
 
 #include "schemas/vocabulary/error.h"

@@ -1,14 +1,10 @@
 #include "target-collector/linux/link/wire_thread.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
-#include "schemas/host/host_clock.h"
-#include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/linux/link/refusal.h"
-#include "target-collector/linux/link/waiting_driver.h"
 
 namespace perfleet {
 namespace {

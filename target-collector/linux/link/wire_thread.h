@@ -3,16 +3,11 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
-#include <string_view>
 #include <thread>
-#include <vector>
 
 #include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/log_event.h"

@@ -21,13 +21,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
-#include "schemas/host/file_descriptor.h"
 #include "schemas/host/file_io.h"
 #include "schemas/host/host_clock.h"
 #include "target-collector/linux/symbols/system_call_filter.h"

@@ -10,9 +10,7 @@
 #include <utility>
 
 #include "schemas/host/content_hash.h"
-#include "schemas/host/host_clock.h"
 #include "schemas/wire/hello_limits.h"
-#include "schemas/wire/protocol.h"
 #include "target-collector/linux/host/packed_symbols.h"
 #include "target-collector/process/elf_note.h"
 #include "target-collector/process/kernel_images.h"

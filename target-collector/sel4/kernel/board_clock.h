@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "target-collector/message/hello.h"
+#include "schemas/vocabulary/time.h"
 
 namespace perfleet::sel4 {
 

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "schemas/vocabulary/assert.h"
 #include "target-collector/small/tick_time.h"
 
 // Entries of several cores aren't in order, each core has a cycle counter and an idle thread of its own, and a sample

@@ -3,7 +3,6 @@
 // One thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 

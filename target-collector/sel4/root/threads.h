@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstddef>
-#include <span>
 
 #include "target-collector/sel4/kernel/stock_kernel.h"
 #include "target-collector/sel4/root/boot/objects.h"

@@ -1,7 +1,5 @@
 #include "target-collector/sel4/run/events.h"
 
-#include <algorithm>
-
 #include "schemas/vocabulary/uncovered_time.h"
 
 namespace perfleet::sel4 {

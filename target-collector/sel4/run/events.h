@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "target-collector/message/hello.h"
+#include "schemas/vocabulary/event.h"
 #include "target-collector/sel4/run/machine.h"
 #include "target-collector/source/sel4/kernel_description.h"
 #include "target-collector/source/sel4/log_source.h"

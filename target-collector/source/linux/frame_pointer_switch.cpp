@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "schemas/vocabulary/time.h"
 #include "target-collector/source/linux/perf_source.h"
 
 namespace perfleet {

@@ -10,8 +10,6 @@
 
 #include <cerrno>
 
-#include "schemas/host/file_descriptor.h"
-
 namespace perfleet {
 namespace {
 

@@ -9,8 +9,6 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
-#include <cstddef>
-#include <utility>
 
 #include "schemas/vocabulary/error.h"
 #include "target-collector/process/small_file.h"

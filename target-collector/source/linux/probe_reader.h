@@ -5,13 +5,11 @@
 // threads are emptied and freed. Rows of more than kRingsMax rings are counted but not read.
 #pragma once
 
-#include <array>
 #include <bitset>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

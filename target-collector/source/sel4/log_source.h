@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "schemas/vocabulary/ids.h"
 #include "target-collector/message/row_sink.h"

@@ -1,6 +1,5 @@
 #include "target-collector/source/linux/bpf/arena_table.h"
 
-#include <cstddef>
 #include <cstring>
 
 namespace perfleet {

@@ -5,12 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <string>
-#include <string_view>
 
 #include "target-collector/source/linux/bpf/bpf_object.h"
 

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cerrno>
 #include <fstream>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "schemas/text/parse.h"
 #include "target-collector/process/small_file.h"
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "schemas/vocabulary/error.h"
 #include "target-collector/source/linux/event/event_spec.h"
 
 namespace perfleet {

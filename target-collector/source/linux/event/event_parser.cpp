@@ -10,7 +10,6 @@
 #include "target-collector/source/linux/event/event_error.h"
 #include "target-collector/source/linux/event/event_modifier.h"
 #include "target-collector/source/linux/event/single_event.h"
-#include "target-collector/source/linux/event/tracepoint_finder.h"
 
 namespace perfleet {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <linux/perf_event.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 

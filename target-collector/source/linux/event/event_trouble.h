@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "schemas/vocabulary/error.h"
 #include "target-collector/source/linux/event/event_spec.h"

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "target-collector/records/record_layout.h"
 #include "target-collector/source/linux/event/event_spec.h"

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "target-collector/source/linux/event/event_spec.h"
 

@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "schemas/host/file_descriptor.h"
 #include "target-collector/process/image_finder.h"
 #include "target-collector/process/image_table.h"
 #include "target-collector/process/mapping_list.h"

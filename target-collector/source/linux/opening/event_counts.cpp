@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <string>
 #include <utility>
 
 #include "target-collector/source/linux/event/cpu_list.h"

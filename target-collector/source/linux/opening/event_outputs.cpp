@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <string>
 
 #include "schemas/vocabulary/off_cpu.h"
-#include "target-collector/source/linux/event/event_trouble.h"
 #include "target-collector/source/linux/opening/event_set.h"
 
 namespace perfleet {

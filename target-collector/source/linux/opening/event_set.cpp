@@ -12,7 +12,6 @@
 #include "schemas/host/host_clock.h"
 #include "target-collector/process/small_file.h"
 #include "target-collector/source/linux/event/cpu_list.h"
-#include "target-collector/source/linux/event/event_parser.h"
 #include "target-collector/source/linux/event/event_table.h"
 #include "target-collector/source/linux/event/event_trouble.h"
 

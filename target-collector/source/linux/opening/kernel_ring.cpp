@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "schemas/host/file_descriptor.h"
-
 namespace perfleet {
 namespace {
 

@@ -11,7 +11,6 @@
 #include <mutex>
 
 #include "schemas/host/host_clock.h"
-#include "schemas/host/wake_event.h"
 
 namespace perfleet {
 namespace {
