@@ -16,7 +16,6 @@
 #include <string_view>
 #include <vector>
 
-#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "storage/block/block.h"
@@ -47,6 +46,12 @@ struct ImageDefinition {
 
     friend auto operator<=>(const ImageDefinition&, const ImageDefinition&) = default;
 };
+
+// An image as a record has it; Io is a RecordWriter or a RecordReader.
+template <class Io, class Image>
+void image_fields(Io& io, Image& image) {
+    io.fields(image.flags, image.address, image.size_bytes, image.build_id, image.name);
+}
 
 // Whether the image is a kernel, not a kernel module.
 [[nodiscard]] bool is_kernel(const ImageDefinition& image);

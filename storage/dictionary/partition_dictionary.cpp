@@ -8,34 +8,19 @@
 #include "schemas/vocabulary/dictionary_limits.h"
 #include "schemas/vocabulary/kinds.h"
 #include "storage/model/record_bytes.h"
-#include "storage/model/row_cover.h"
 
 namespace perfleet {
 namespace {
 
 constexpr std::size_t kSealSizeBytes = 4;
 
-void write_image(RecordWriter& writer, const PartitionDictionary::Image& image) {
-    writer.varint(image.definition.flags);
-    writer.varint(image.definition.address);
-    writer.varint(image.definition.size_bytes);
-    writer.text(image.definition.build_id);
-    writer.text(image.definition.name);
-    writer.varint(image.kernel);
-}
-
 bool is_before(const PartitionDictionary::Image& a, const PartitionDictionary::Image& b) {
     return std::pair{a.kernel != 0, a} < std::pair{b.kernel != 0, b};
 }
 
 void read_partition_images(RecordReader& reader, std::vector<PartitionDictionary::Image>& images) {
-    reader.list(images, [&] {
-        PartitionDictionary::Image image;
-        image.definition.flags = reader.varint();
-        image.definition.address = reader.varint();
-        image.definition.size_bytes = reader.varint();
-        image.definition.build_id = reader.text();
-        image.definition.name = reader.text();
+    reader.list(images, [&](PartitionDictionary::Image& image) {
+        image_fields(reader, image.definition);
         image.kernel = static_cast<std::uint32_t>(reader.varint(limits::kDictionaryImagesMax));
         const bool has_kernel =
             image.kernel == 0 || (image.kernel <= images.size() && images[image.kernel - 1].kernel == 0);
@@ -43,7 +28,6 @@ void read_partition_images(RecordReader& reader, std::vector<PartitionDictionary
             images.size() >= limits::kDictionaryImagesMax) {
             reader.fail(ErrorCode::kInvalid, "images out of order, without their kernel, or too many");
         }
-        return image;
     });
 }
 
@@ -120,7 +104,10 @@ void read_partition_nodes(RecordReader& reader, std::uint64_t node_count, Partit
 std::string encode_dictionary(const PartitionDictionary& dictionary) {
     RecordWriter writer;
     writer.varint(dictionary.nodes.size());
-    writer.list(dictionary.images, [&](const PartitionDictionary::Image& image) { write_image(writer, image); });
+    writer.list(dictionary.images, [&](const PartitionDictionary::Image& image) {
+        image_fields(writer, image.definition);
+        writer.field(image.kernel);
+    });
     write_partition_nodes(writer, dictionary.nodes);
     return writer.finish();
 }

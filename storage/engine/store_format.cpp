@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
 #include "storage/engine/damaged_reads.h"
 #include "storage/key/key_bytes.h"
@@ -92,12 +91,7 @@ Result<Done> check_format(const Engine& engine, const std::string& where) {
                                                "restore the store from a backup (perfleet restore --help)"};
     }
     if (!version->has_value()) {
-        const auto unreleased = engine.get(unreleased_format_key());
-        return unreleased.ok() && unreleased->has_value()
-                   ? Error{ErrorCode::kUnsupported, where +
-                                                        " has a store format from before the first release, which "
-                                                        "this build doesn't read; give another folder (--data)"}
-                   : Error{ErrorCode::kNotFound, where + " holds no perfleet store"};
+        return Error{ErrorCode::kNotFound, where + " holds no perfleet store"};
     }
     if (**version != kStoreFormatVersion) {
         return Error{ErrorCode::kUnsupported, where + " has store format " + std::to_string(**version) +

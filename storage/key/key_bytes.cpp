@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::string_view kFormatName = "perfleet store";
 constexpr std::string_view kShardsName = "shards";
-constexpr std::string_view kUnreleasedFormatName = "perfleet format";
 
 class KeyWriter {
 public:
@@ -82,69 +81,88 @@ bool is_by_session(Table table) {
            table == Table::kSessionNote;
 }
 
+Error not_a(const char* what, std::string_view key) {
+    return Error{ErrorCode::kInvalid, "key " + hex_of(key) + " is not that of " + what};
+}
+
+// After a fault everything reads as zero, and finish() returns the error.
 class KeyReader {
 public:
-    explicit KeyReader(std::string_view key) : rest_{key} {}
+    explicit KeyReader(std::string_view key) : key_{key}, rest_{key} {}
 
     template <class Integer>
-    void integer(Integer& value) {
-        if (rest_.size() < sizeof(Integer)) {
-            ok_ = false;
-            rest_ = {};
-            return;
-        }
+    KeyReader& integer(Integer& value) {
+        ok_ = ok_ && rest_.size() >= sizeof(Integer);
         std::uint64_t read = 0;
-        for (std::size_t i = 0; i < sizeof(Integer); ++i) {
+        for (std::size_t i = 0; ok_ && i < sizeof(Integer); ++i) {
             read = read << 8 | static_cast<unsigned char>(rest_[i]);
         }
-        rest_.remove_prefix(sizeof(Integer));
+        rest_.remove_prefix(ok_ ? sizeof(Integer) : 0);
         value = static_cast<Integer>(read);
+        return *this;
     }
-    void expect(Table table) {
+    // The first byte, or the one after a partition.
+    template <class AnyTable>
+    KeyReader& expect(AnyTable table) {
         std::uint8_t raw = 0;
         integer(raw);
         ok_ = ok_ && raw == static_cast<std::uint8_t>(table);
+        return *this;
     }
-    void expect(PartitionTable table) {
-        std::uint8_t raw = 0;
-        integer(raw);
-        ok_ = ok_ && raw == static_cast<std::uint8_t>(table);
+    KeyReader& inside(Partition& partition, PartitionTable table) {
+        return expect(Table::kPartition).partition(partition).expect(table);
     }
-    void partition(Partition& partition) {
-        integer(partition.bucket.value);
-        integer(partition.retention_class);
-        integer(partition.shard);
+    KeyReader& partition(Partition& partition) {
+        return integer(partition.bucket.value).integer(partition.retention_class).integer(partition.shard);
     }
-    void session(TargetId& target, SessionId& session) {
-        integer(target.value);
-        integer(session.high);
-        integer(session.low);
+    // Of a struct with target and session.
+    template <class Name>
+    KeyReader& session(Name& name) {
+        return integer(name.target.value).integer(name.session.high).integer(name.session.low);
     }
-    void series(Series& series) {
+    KeyReader& series(Series& series) {
         std::uint8_t kind = 0;
         integer(kind);
         ok_ = ok_ && is_known_kind(kind);
         series.kind = static_cast<Kind>(kind);
-        integer(series.event.value);
+        return integer(series.event.value);
     }
 
     [[nodiscard]] bool ok() const { return ok_; }
     [[nodiscard]] bool ended() const { return ok_ && rest_.empty(); }
-    [[nodiscard]] std::string_view rest() const { return rest_; }
+    template <class Decoded>
+    [[nodiscard]] Result<Decoded> finish(const char* what, const Decoded& decoded) const {
+        return ended() ? Result<Decoded>{decoded} : not_a(what, key_);
+    }
 
 private:
+    std::string_view key_;
     std::string_view rest_;
     bool ok_ = true;
 };
+
+// The key of a block or a summary.
+template <class Key>
+std::string series_key(const Key& key, PartitionTable table) {
+    return inside(key.partition, table)
+        .session(key.target, key.session)
+        .series(key.series)
+        .integer(key.first_seq.value)
+        .take();
+}
+
+template <class Key>
+Result<Key> decode_series_key(std::string_view key, PartitionTable table, const char* what) {
+    Key decoded;
+    KeyReader reader{key};
+    reader.inside(decoded.partition, table).session(decoded).series(decoded.series).integer(decoded.first_seq.value);
+    return reader.finish(what, decoded);
+}
 
 std::string hex(std::uint64_t value) {
     std::array<char, 17> text{};
     (void)std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
     return text.data();
-}
-
-Error not_a(const char* what, std::string_view key) {
-    return Error{ErrorCode::kInvalid, "key " + hex_of(key) + " is not that of " + what};
 }
 
 std::string words(const Partition& partition) {
@@ -158,6 +176,17 @@ std::string words(const SessionName& name) {
 
 std::string words(Series series) {
     return "series " + std::string{kind_name(series.kind)} + "/" + std::to_string(series.event.value);
+}
+
+std::string words(const BatchKey& key) {
+    return words(SessionName{key.target, key.session}) + ", seq " + std::to_string(key.seq.value);
+}
+
+// Of the key of a block or a summary.
+template <class Key>
+std::string words_of_series(const Key& key) {
+    return words(SessionName{key.target, key.session}) + ", " + words(key.series) + ", first seq " +
+           std::to_string(key.first_seq.value) + ", in " + words(key.partition);
 }
 
 // Describes the beginning of a table.
@@ -185,8 +214,6 @@ std::string key_in_shard(std::string_view key, std::uint16_t shard) {
 
 std::string shards_key() { return KeyWriter{Table::kFormat}.raw(kShardsName).take(); }
 
-std::string unreleased_format_key() { return KeyWriter{Table::kFormat}.raw(kUnreleasedFormatName).take(); }
-
 KeyRange everything() { return {std::string{}, std::string(64, '\xff')}; }
 
 std::string partition_session_key(const Partition& partition, TargetId target, SessionId session) {
@@ -197,21 +224,9 @@ std::string partition_batch_key(const Partition& partition, const BatchKey& key)
     return inside(partition, PartitionTable::kBatch).session(key.target, key.session).integer(key.seq.value).take();
 }
 
-std::string block_key(const BlockKey& key) {
-    return inside(key.partition, PartitionTable::kBlock)
-        .session(key.target, key.session)
-        .series(key.series)
-        .integer(key.first_seq.value)
-        .take();
-}
+std::string block_key(const BlockKey& key) { return series_key(key, PartitionTable::kBlock); }
 
-std::string summary_key(const SummaryKey& key) {
-    return inside(key.partition, PartitionTable::kSummary)
-        .session(key.target, key.session)
-        .series(key.series)
-        .integer(key.first_seq.value)
-        .take();
-}
+std::string summary_key(const SummaryKey& key) { return series_key(key, PartitionTable::kSummary); }
 
 std::string dictionary_key(const Partition& partition) { return inside(partition, PartitionTable::kDictionary).take(); }
 
@@ -324,8 +339,7 @@ Result<Partition> decode_partition(std::string_view key) {
     Partition partition;
     KeyReader reader{key};
     std::uint8_t table = 0;
-    reader.integer(table);
-    reader.partition(partition);
+    reader.integer(table).partition(partition);
     const bool is_dropped = table == static_cast<std::uint8_t>(Table::kDropped) && reader.ended();
     const bool is_inside = table == static_cast<std::uint8_t>(Table::kPartition) && reader.ok();
     if (!is_dropped && !is_inside) {
@@ -337,122 +351,60 @@ Result<Partition> decode_partition(std::string_view key) {
 Result<PartitionSession> decode_partition_session_key(std::string_view key) {
     PartitionSession decoded;
     KeyReader reader{key};
-    reader.expect(Table::kPartition);
-    reader.partition(decoded.partition);
-    reader.expect(PartitionTable::kSession);
-    reader.session(decoded.name.target, decoded.name.session);
-    if (!reader.ended()) {
-        return not_a("a session in a partition", key);
-    }
-    return decoded;
+    reader.inside(decoded.partition, PartitionTable::kSession).session(decoded.name);
+    return reader.finish("a session in a partition", decoded);
 }
 
 Result<PartitionBatch> decode_partition_batch_key(std::string_view key) {
     PartitionBatch decoded;
     KeyReader reader{key};
-    reader.expect(Table::kPartition);
-    reader.partition(decoded.partition);
-    reader.expect(PartitionTable::kBatch);
-    reader.session(decoded.key.target, decoded.key.session);
-    reader.integer(decoded.key.seq.value);
-    if (!reader.ended()) {
-        return not_a("a batch", key);
-    }
-    return decoded;
+    reader.inside(decoded.partition, PartitionTable::kBatch).session(decoded.key).integer(decoded.key.seq.value);
+    return reader.finish("a batch", decoded);
 }
 
 Result<BlockKey> decode_block_key(std::string_view key) {
-    BlockKey decoded;
-    KeyReader reader{key};
-    reader.expect(Table::kPartition);
-    reader.partition(decoded.partition);
-    reader.expect(PartitionTable::kBlock);
-    reader.session(decoded.target, decoded.session);
-    reader.series(decoded.series);
-    reader.integer(decoded.first_seq.value);
-    if (!reader.ended()) {
-        return not_a("a block", key);
-    }
-    return decoded;
+    return decode_series_key<BlockKey>(key, PartitionTable::kBlock, "a block");
 }
 
 Result<SummaryKey> decode_summary_key(std::string_view key) {
-    SummaryKey decoded;
-    KeyReader reader{key};
-    reader.expect(Table::kPartition);
-    reader.partition(decoded.partition);
-    reader.expect(PartitionTable::kSummary);
-    reader.session(decoded.target, decoded.session);
-    reader.series(decoded.series);
-    reader.integer(decoded.first_seq.value);
-    if (!reader.ended()) {
-        return not_a("a summary", key);
-    }
-    return decoded;
+    return decode_series_key<SummaryKey>(key, PartitionTable::kSummary, "a summary");
 }
 
 Result<StackMapKey> decode_stack_map_key(std::string_view key) {
     StackMapKey decoded;
     KeyReader reader{key};
-    reader.expect(Table::kPartition);
-    reader.partition(decoded.partition);
-    reader.expect(PartitionTable::kStackMap);
-    reader.session(decoded.target, decoded.session);
-    reader.integer(decoded.epoch.value);
-    if (!reader.ended()) {
-        return not_a("a map of stacks", key);
-    }
-    return decoded;
+    reader.inside(decoded.partition, PartitionTable::kStackMap).session(decoded).integer(decoded.epoch.value);
+    return reader.finish("a map of stacks", decoded);
 }
 
 Result<SessionName> decode_session_key(std::string_view key) {
     SessionName decoded;
     KeyReader reader{key};
     std::uint8_t table = 0;
-    reader.integer(table);
-    reader.session(decoded.target, decoded.session);
-    if (!reader.ended() || !is_by_session(static_cast<Table>(table))) {
-        return not_a("a session", key);
-    }
-    return decoded;
+    reader.integer(table).session(decoded);
+    return is_by_session(static_cast<Table>(table)) ? reader.finish("a session", decoded) : not_a("a session", key);
 }
 
 Result<PartitionSession> decode_session_partition_key(std::string_view key) {
     PartitionSession decoded;
     KeyReader reader{key};
-    reader.expect(Table::kSessionPartition);
-    reader.session(decoded.name.target, decoded.name.session);
-    reader.partition(decoded.partition);
-    if (!reader.ended()) {
-        return not_a("a partition of a session", key);
-    }
-    return decoded;
+    reader.expect(Table::kSessionPartition).session(decoded.name).partition(decoded.partition);
+    return reader.finish("a partition of a session", decoded);
 }
 
 Result<ExpiredName> decode_expired_key(std::string_view key) {
     SessionName name;
     ExpiredName decoded;
     KeyReader reader{key};
-    reader.expect(Table::kExpired);
-    reader.session(name.target, name.session);
-    reader.series(decoded.series);
-    reader.partition(decoded.partition);
-    if (!reader.ended()) {
-        return not_a("expired rows", key);
-    }
-    return decoded;
+    reader.expect(Table::kExpired).session(name).series(decoded.series).partition(decoded.partition);
+    return reader.finish("expired rows", decoded);
 }
 
 Result<BatchKey> decode_expired_batch_key(std::string_view key) {
     BatchKey decoded;
     KeyReader reader{key};
-    reader.expect(Table::kExpiredBatch);
-    reader.session(decoded.target, decoded.session);
-    reader.integer(decoded.seq.value);
-    if (!reader.ended()) {
-        return not_a("an expired batch", key);
-    }
-    return decoded;
+    reader.expect(Table::kExpiredBatch).session(decoded).integer(decoded.seq.value);
+    return reader.finish("an expired batch", decoded);
 }
 
 std::string describe_key(std::string_view key) {
@@ -460,16 +412,13 @@ std::string describe_key(std::string_view key) {
         return beginning_of(key);
     }
     if (const auto block = decode_block_key(key); block.ok()) {
-        return "block of " + words(SessionName{block->target, block->session}) + ", " + words(block->series) +
-               ", first seq " + std::to_string(block->first_seq.value) + ", in " + words(block->partition);
+        return "block of " + words_of_series(*block);
     }
     if (const auto summary = decode_summary_key(key); summary.ok()) {
-        return "summary of " + words(SessionName{summary->target, summary->session}) + ", " + words(summary->series) +
-               ", first seq " + std::to_string(summary->first_seq.value) + ", in " + words(summary->partition);
+        return "summary of " + words_of_series(*summary);
     }
     if (const auto batch = decode_partition_batch_key(key); batch.ok()) {
-        return "batch of " + words(SessionName{batch->key.target, batch->key.session}) + ", seq " +
-               std::to_string(batch->key.seq.value) + ", in " + words(batch->partition);
+        return "batch of " + words(batch->key) + ", in " + words(batch->partition);
     }
     if (const auto session = decode_partition_session_key(key); session.ok()) {
         return "record of " + words(session->name) + ", in " + words(session->partition);
@@ -486,8 +435,7 @@ std::string describe_key(std::string_view key) {
         return words(session->partition) + " of " + words(session->name);
     }
     if (const auto batch = decode_expired_batch_key(key); batch.ok()) {
-        return "expired batch of " + words(SessionName{batch->target, batch->session}) + ", seq " +
-               std::to_string(batch->seq.value);
+        return "expired batch of " + words(*batch);
     }
     if (const auto expired = decode_expired_key(key); expired.ok()) {
         return "expired rows of " + words(expired->series) + ", key " + hex_of(key);
@@ -496,16 +444,12 @@ std::string describe_key(std::string_view key) {
         return "map of stacks of " + words(SessionName{map->target, map->session}) + ", epoch " +
                std::to_string(map->epoch.value) + ", in " + words(map->partition);
     }
-    if (const auto partition = decode_partition(key); partition.ok() && key == compacted_key(*partition)) {
-        return "mark of compacted " + words(*partition);
-    }
-    if (const auto partition = decode_partition(key); partition.ok() && key == dictionary_key(*partition)) {
-        return "dictionary of " + words(*partition);
-    }
     if (const auto partition = decode_partition(key); partition.ok()) {
-        return words(*partition) + ", key " + hex_of(key);
+        return key == compacted_key(*partition)    ? "mark of compacted " + words(*partition)
+               : key == dictionary_key(*partition) ? "dictionary of " + words(*partition)
+                                                   : words(*partition) + ", key " + hex_of(key);
     }
-    if (!key.empty() && key[0] == static_cast<char>(Table::kImage)) {
+    if (key[0] == static_cast<char>(Table::kImage)) {
         return "image " + hex_of(key.substr(1));
     }
     if (key == format_key()) {

@@ -47,9 +47,8 @@ struct KeyRange {
 };
 
 [[nodiscard]] std::string format_key();
-[[nodiscard]] std::string shards_key();             // the number of the store's shards
-[[nodiscard]] std::string unreleased_format_key();  // of stores from before the first release, which are refused
-[[nodiscard]] KeyRange everything();                // no key begins with 64 bytes 0xff
+[[nodiscard]] std::string shards_key();  // the number of the store's shards
+[[nodiscard]] KeyRange everything();     // no key begins with 64 bytes 0xff
 
 // -- inside a partition -----------------------------------------------------------------------------------------------
 [[nodiscard]] std::string partition_session_key(const Partition& partition, TargetId target, SessionId session);

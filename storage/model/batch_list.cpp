@@ -66,7 +66,7 @@ void write_rows(RecordWriter& writer, const BatchRecord& batch, Before& before) 
     writer.varint(is_same ? kSameShape : 1 + batch.rows.size());
     for (const BatchRecord::Rows& rows : batch.rows) {
         if (!is_same) {
-            writer.series(rows.series);
+            writer.field(rows.series);
         }
         writer.varint(rows.row_count);
         writer.signed_varint(difference(rows.first_ticks.value, before.ticks));
@@ -81,8 +81,12 @@ void read_rows(RecordReader& reader, BatchRecord& batch, Before& before) {
     batch.rows.resize(is_same ? before.rows.size() : static_cast<std::size_t>(shape - 1));
     for (std::size_t i = 0; i < batch.rows.size(); ++i) {
         BatchRecord::Rows& rows = batch.rows[i];
-        rows.series = is_same ? before.rows[i].series : reader.series();
-        rows.row_count = static_cast<std::uint32_t>(reader.varint(0xffff'ffff));
+        if (is_same) {
+            rows.series = before.rows[i].series;
+        } else {
+            reader.field(rows.series);
+        }
+        reader.field(rows.row_count);
         rows.first_ticks.value = sum(before.ticks, reader.signed_varint());
         rows.last_ticks.value = sum(rows.first_ticks.value, reader.signed_varint());
         before.ticks = rows.last_ticks.value;
@@ -97,8 +101,7 @@ void write_counts(RecordWriter& writer, const BatchRecord& batch, const Before& 
     for (std::size_t i = 0; i < batch.counts.size(); ++i) {
         const CountEntry& entry = batch.counts[i];
         if (!is_same) {
-            writer.series(entry.series);
-            writer.varint(static_cast<std::uint16_t>(entry.name));
+            writer.fields(entry.series, entry.name);
         }
         if (entry.value != before.expected_count(i, entry, batch)) {
             changed.push_back(i);
@@ -118,8 +121,11 @@ void read_counts(RecordReader& reader, BatchRecord& batch, const Before& before)
     batch.counts.resize(is_same ? before.counts.size() : static_cast<std::size_t>(shape - 1));
     for (std::size_t i = 0; i < batch.counts.size(); ++i) {
         CountEntry& entry = batch.counts[i];
-        entry.series = is_same ? before.counts[i].series : reader.series();
-        entry.name = is_same ? before.counts[i].name : static_cast<CountName>(reader.varint(0xffff));
+        if (is_same) {
+            entry = before.counts[i];
+        } else {
+            reader.fields(entry.series, entry.name);
+        }
         entry.value = before.expected_count(i, entry, batch);
     }
     const std::uint64_t changed_count = reader.varint(batch.counts.size());
@@ -150,22 +156,16 @@ void write_clock_points(RecordWriter& writer, const BatchRecord& batch, Before& 
 }
 
 void read_clock_points(RecordReader& reader, BatchRecord& batch, Before& before) {
-    reader.list(batch.clock_points, [&] {
+    reader.list(batch.clock_points, [&](ClockPoint& point) {
         const std::int64_t ticks = reader.signed_varint();
         const auto utc_ns = static_cast<std::int64_t>(sum(static_cast<std::uint64_t>(ticks), reader.signed_varint()));
-        ClockPoint point;
         point.ticks.value = sum(before.point.ticks.value, ticks);
         point.utc_ns.value =
             static_cast<std::int64_t>(sum(static_cast<std::uint64_t>(before.point.utc_ns.value), utc_ns));
         point.uncertainty_ns = sum(before.point.uncertainty_ns, reader.signed_varint());
         before.point = point;
-        return point;
     });
 }
-
-}  // namespace
-
-namespace {
 
 // In place of the batch count, in a value that holds one batch and isn't a list.
 constexpr std::uint64_t kNoList = 0;
@@ -186,7 +186,7 @@ std::string encode_batches(std::span<const BatchRecord> batches, std::uint64_t c
         writer.signed_varint(difference(batch.oldest_retained_seq, before.oldest_retained_seq));
         write_rows(writer, batch, before);
         write_counts(writer, batch, before);
-        writer.list(batch.dropped, [&](const SeqRange& range) { writer.seq_range(range); });
+        writer.field(batch.dropped);
         write_clock_points(writer, batch, before);
         before.move_on(batch);
     }
@@ -225,7 +225,7 @@ Result<std::vector<BatchRecord>> decode_batches_untrusted(std::string_view bytes
         batch.oldest_retained_seq = sum(before.oldest_retained_seq, reader.signed_varint());
         read_rows(reader, batch, before);
         read_counts(reader, batch, before);
-        reader.list(batch.dropped, [&] { return reader.seq_range(); });
+        reader.field(batch.dropped);
         read_clock_points(reader, batch, before);
         before.move_on(batch);
     }

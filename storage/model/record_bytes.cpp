@@ -38,28 +38,6 @@ void RecordWriter::text(std::string_view value) {
     bytes_.append(value);
 }
 
-void RecordWriter::series(Series value) {
-    fixed_u8(static_cast<std::uint8_t>(value.kind));
-    varint(value.event.value);
-}
-
-void RecordWriter::entry(const CountEntry& value) {
-    series(value.series);
-    varint(static_cast<std::uint16_t>(value.name));
-    varint(value.value);
-}
-
-void RecordWriter::seq_range(const SeqRange& value) {
-    varint(value.first.value);
-    varint(value.last.value);
-}
-
-void RecordWriter::clock_point(const ClockPoint& value) {
-    varint(value.ticks.value);
-    signed_varint(value.utc_ns.value);
-    varint(value.uncertainty_ns);
-}
-
 void RecordWriter::column(std::span<const std::uint64_t> values) {
     if (values.empty()) {
         return;
@@ -168,37 +146,6 @@ std::vector<std::uint64_t> RecordReader::column(std::size_t row_count) {
         values.assign(row_count, 0);
     }
     return values;
-}
-
-// The kind may be unknown to this build: reading such rows fails and names the kind.
-Series RecordReader::series() {
-    Series value;
-    value.kind = static_cast<Kind>(fixed_u8());
-    value.event.value = static_cast<std::uint16_t>(varint(0xffff));
-    return value;
-}
-
-CountEntry RecordReader::entry() {
-    CountEntry value;
-    value.series = series();
-    value.name = static_cast<CountName>(varint(0xffff));
-    value.value = varint();
-    return value;
-}
-
-SeqRange RecordReader::seq_range() {
-    SeqRange value;
-    value.first.value = varint();
-    value.last.value = varint();
-    return value;
-}
-
-ClockPoint RecordReader::clock_point() {
-    ClockPoint value;
-    value.ticks.value = varint();
-    value.utc_ns.value = signed_varint();
-    value.uncertainty_ns = varint();
-    return value;
 }
 
 void RecordReader::fail(ErrorCode code, const std::string& what) {

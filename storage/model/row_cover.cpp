@@ -15,8 +15,7 @@ void RowCover::add_seq(Seq seq, bool is_next) {
 }
 
 void write_cover(RecordWriter& writer, EpochNumber epoch, std::uint64_t row_count, std::span<const SeqRange> seqs) {
-    writer.varint(epoch.value);
-    writer.varint(row_count);
+    writer.fields(epoch, row_count);
     std::uint64_t next = 0;
     writer.list(seqs, [&](const SeqRange& range) {
         writer.varint(range.first.value - next);
@@ -27,25 +26,22 @@ void write_cover(RecordWriter& writer, EpochNumber epoch, std::uint64_t row_coun
 
 RowCover read_cover(RecordReader& reader) {
     RowCover cover;
-    cover.epoch = EpochNumber{static_cast<std::uint32_t>(reader.varint(0xffff'ffff))};
-    cover.row_count = reader.varint();
+    reader.fields(cover.epoch, cover.row_count);
     std::uint64_t next = 0;
-    reader.list(cover.seqs, [&] {
-        SeqRange range;
+    reader.list(cover.seqs, [&](SeqRange& range) {
         if (cover.seqs.size() >= limits::kCoverRangesMax) {
             reader.fail(ErrorCode::kTooLarge, "more than " + std::to_string(limits::kCoverRangesMax) + " seq ranges");
-            return range;
+            return;
         }
         const std::uint64_t gap = reader.varint();
         const std::uint64_t span = reader.varint();
         if (gap > ~0ULL - next || span >= ~0ULL - (next + gap)) {
             reader.fail(ErrorCode::kInvalid, "seqs beyond the last");
-            return range;
+            return;
         }
         range.first = Seq{next + gap};
         range.last = Seq{next + gap + span};
         next = range.last.value + 1;
-        return range;
     });
     return cover;
 }

@@ -1,57 +1,104 @@
 #include "storage/summary/day_summary.h"
 
-#include <cstdint>
+#include <span>
 #include <tuple>
-#include <utility>
+#include <type_traits>
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/limits/store_limits.h"
 #include "storage/model/record_bytes.h"
-#include "storage/model/row_cover.h"
 
 namespace perfleet {
 namespace {
 
 auto place_of(const DayHour& hour) { return std::tuple{hour.partition, hour.rows.epoch}; }
 
-void write_wide(RecordWriter& writer, Uint128 value) {
-    writer.varint(static_cast<std::uint64_t>(value));
-    writer.varint(static_cast<std::uint64_t>(value >> 64U));
+// In what follows Io is a RecordWriter or a RecordReader.
+
+template <class Io, class Value>
+void wide_field(Io& io, Value& value) {
+    auto low = static_cast<std::uint64_t>(value);
+    auto high = static_cast<std::uint64_t>(value >> 64U);
+    io.fields(low, high);
+    if constexpr (!std::is_const_v<Value>) {
+        value = low | Uint128{high} << 64U;
+    }
 }
 
-Uint128 read_wide(RecordReader& reader) {
-    const Uint128 low = reader.varint();
-    return low | Uint128{reader.varint()} << 64U;
+template <class Io, class Partition>
+void partition_fields(Io& io, Partition& partition) {
+    io.fields(partition.bucket, partition.retention_class, partition.shard);
 }
 
-void write_hour(RecordWriter& writer, const DayHour& hour) {
-    writer.varint(hour.partition.bucket.value);
-    writer.fixed_u8(hour.partition.retention_class);
-    writer.varint(hour.partition.shard);
-    write_cover(writer, hour.rows.epoch, hour.rows.row_count, hour.rows.seqs);
-    write_cover(writer, hour.meaning.epoch, hour.meaning.row_count, hour.meaning.seqs);
-}
-
-DayHour read_hour(RecordReader& reader) {
-    DayHour hour;
-    hour.partition.bucket = BucketNumber{static_cast<std::uint32_t>(reader.varint(UINT32_MAX))};
-    hour.partition.retention_class = reader.fixed_u8();
-    hour.partition.shard = static_cast<std::uint16_t>(reader.varint(0xffff));
+void read_hour(RecordReader& reader, DayHour& hour) {
+    partition_fields(reader, hour.partition);
     hour.rows = read_cover(reader);
     hour.meaning = read_cover(reader);
     if (hour.meaning.epoch != hour.rows.epoch) {
         reader.fail(ErrorCode::kInvalid, "an hour of two epochs");
     }
-    return hour;
 }
 
-// Io is a RecordWriter or a RecordReader.
 template <class Io, class Nodes>
 void node_columns(Io& io, Nodes& nodes) {
     io.rows(nodes, limits::kStackNodesMax);
     io.column(nodes, [](auto& node) { return &node.parent; });
     io.column(nodes, [](auto& node) { return &node.image; });
     io.column(nodes, [](auto& node) { return &node.offset; });
+}
+
+// The weight per row if all rows have the same; else 0.
+std::uint64_t weight_of_each(std::span<const StackSum> sums) {
+    std::uint64_t each = 0;
+    for (const StackSum& sum : sums) {
+        const std::uint64_t one = sum.weight / sum.row_count;
+        if (one == 0 || one * sum.row_count != sum.weight || (each != 0 && one != each)) {
+            return 0;
+        }
+        each = one;
+    }
+    return each;
+}
+
+template <class Io, class Sums>
+void sums_columns(Io& io, Sums& sums, std::uint64_t weight_each) {
+    io.rows(sums, limits::kSummaryTableRowsMax);
+    io.column(sums, [](auto& sum) { return &sum.stack.value; });
+    io.column(sums, [](auto& sum) { return &sum.row_count; });
+    if (weight_each == 0) {
+        io.column(sums, [](auto& sum) { return &sum.weight; });
+    }
+}
+
+void write_sums(RecordWriter& writer, std::span<const StackSum> sums) {
+    const std::uint64_t weight_each = weight_of_each(sums);
+    writer.varint(weight_each);
+    sums_columns(writer, sums, weight_each);
+}
+
+void read_sums(RecordReader& reader, std::vector<StackSum>& sums) {
+    const std::uint64_t weight_each = reader.varint();
+    sums_columns(reader, sums, weight_each);
+    for (StackSum& sum : sums) {
+        sum.weight = weight_each == 0 ? sum.weight : weight_each * sum.row_count;
+    }
+}
+
+// Checks sums `begin` to `end`: at least one, ascending by stack. Returns their rows.
+std::uint64_t check_sums(RecordReader& reader, std::span<const StackSum> sums, std::size_t begin, std::size_t end) {
+    if (begin >= end || end > sums.size()) {
+        reader.fail(ErrorCode::kInvalid, "no sums where some are expected");
+        return 0;
+    }
+    std::uint64_t row_count = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+        const std::uint64_t before = row_count;
+        row_count += sums[i].row_count;
+        if (row_count <= before || (i > begin && sums[i].stack <= sums[i - 1].stack)) {
+            reader.fail(ErrorCode::kInvalid, "a sum of no rows, of too many, or out of order");
+        }
+    }
+    return row_count;
 }
 
 void check_nodes(RecordReader& reader, const DaySummary& summary) {
@@ -64,17 +111,11 @@ void check_nodes(RecordReader& reader, const DaySummary& summary) {
 }
 
 void read_images(RecordReader& reader, std::vector<ImageDefinition>& images) {
-    reader.list(images, [&] {
-        ImageDefinition image;
-        image.flags = reader.varint();
-        image.address = reader.varint();
-        image.size_bytes = reader.varint();
-        image.build_id = reader.text();
-        image.name = reader.text();
+    reader.list(images, [&](ImageDefinition& image) {
+        image_fields(reader, image);
         if ((!images.empty() && image <= images.back()) || images.size() >= limits::kImagesMax) {
             reader.fail(ErrorCode::kInvalid, "images out of order, or too many");
         }
-        return image;
     });
 }
 
@@ -114,19 +155,16 @@ void check_hours(RecordReader& reader, const DaySummary& summary) {
 
 std::string encode_summary(const DaySummary& summary) {
     RecordWriter writer;
-    writer.varint(summary.row_count);
-    writer.varint(summary.first_ticks.value);
+    writer.fields(summary.row_count, summary.first_ticks);
     writer.varint(summary.last_ticks.value - summary.first_ticks.value);
-    write_wide(writer, summary.weights.magnitudes);
-    write_wide(writer, summary.weights.squares);
-    writer.list(summary.hours, [&](const DayHour& hour) { write_hour(writer, hour); });
-    writer.list(summary.images, [&](const ImageDefinition& image) {
-        writer.varint(image.flags);
-        writer.varint(image.address);
-        writer.varint(image.size_bytes);
-        writer.text(image.build_id);
-        writer.text(image.name);
+    wide_field(writer, summary.weights.magnitudes);
+    wide_field(writer, summary.weights.squares);
+    writer.list(summary.hours, [&](const DayHour& hour) {
+        partition_fields(writer, hour.partition);
+        write_cover(writer, hour.rows.epoch, hour.rows.row_count, hour.rows.seqs);
+        write_cover(writer, hour.meaning.epoch, hour.meaning.row_count, hour.meaning.seqs);
     });
+    writer.list(summary.images, [&](const ImageDefinition& image) { image_fields(writer, image); });
     node_columns(writer, summary.nodes);
     writer.list(summary.names, [&](const DaySummary::Name& name) { writer.text(name.text); });
     writer.column(summary.names, [](const auto& name) { return &name.sums_end; });
@@ -140,23 +178,21 @@ Result<DaySummary> decode_summary_untrusted(std::string_view bytes_untrusted) {
     }
     RecordReader reader{bytes_untrusted, "summary of a day"};
     DaySummary summary;
-    summary.row_count = reader.varint();
-    summary.first_ticks = Ticks{reader.varint()};
+    reader.fields(summary.row_count, summary.first_ticks);
     summary.last_ticks = Ticks{reader.sum_of(summary.first_ticks.value, reader.varint())};
-    summary.weights.magnitudes = read_wide(reader);
-    summary.weights.squares = read_wide(reader);
-    reader.list(summary.hours, [&] { return read_hour(reader); });
+    wide_field(reader, summary.weights.magnitudes);
+    wide_field(reader, summary.weights.squares);
+    reader.list(summary.hours, [&](DayHour& hour) { read_hour(reader, hour); });
     check_hours(reader, summary);
     read_images(reader, summary.images);
     node_columns(reader, summary.nodes);
     check_nodes(reader, summary);
-    reader.list(summary.names, [&] {
-        DaySummary::Name name{reader.text(), 0};
+    reader.list(summary.names, [&](DaySummary::Name& name) {
+        name.text = reader.text();
         if ((!summary.names.empty() && name.text <= summary.names.back().text) ||
             summary.names.size() >= limits::kSummaryTableRowsMax) {
             reader.fail(ErrorCode::kInvalid, "names out of order, or too many");
         }
-        return name;
     });
     reader.column(summary.names, [](auto& name) { return &name.sums_end; });
     read_sums(reader, summary.sums);

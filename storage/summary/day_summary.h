@@ -11,15 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/error.h"
-#include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/model/keys.h"
 #include "storage/model/row_cover.h"
 #include "storage/number/weight_total.h"
-#include "storage/summary/stack_sum.h"
 
 namespace perfleet {
 
@@ -39,6 +36,15 @@ struct DayHour {
     RowCover meaning;  // all rows of the epoch whose kind gives_meaning(); the same epoch
 
     friend bool operator==(const DayHour&, const DayHour&) = default;
+};
+
+// Rows with one call chain.
+struct StackSum {
+    StackNumber stack;
+    std::uint64_t row_count = 0;  // at least 1
+    std::uint64_t weight = 0;     // of all rows, modulo 2^64
+
+    friend bool operator==(const StackSum&, const StackSum&) = default;
 };
 
 // The sums of a name are consecutive in `sums`; each name states where its sums end.
