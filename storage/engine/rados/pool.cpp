@@ -1,5 +1,8 @@
 #include "storage/engine/rados/pool.h"
 
+#include <dlfcn.h>
+#include <rados/librados.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
@@ -7,10 +10,52 @@
 #include <mutex>
 #include <utility>
 
-#include "storage/engine/rados/loaded_librados.h"
-
 namespace perfleet {
 namespace {
+
+// librados is loaded when it is first needed: linking it would cost each command 12 MB and 20 ms, and each package its
+// dependencies. Threads: any.
+
+// clang-format off
+#define PERFLEET_LIBRADOS(F) \
+    F(rados_aio_cancel) F(rados_aio_create_completion2) F(rados_aio_get_return_value) F(rados_aio_read_op_operate) \
+    F(rados_aio_release) F(rados_aio_remove) F(rados_aio_wait_for_complete_and_cb) F(rados_aio_write_op_operate) \
+    F(rados_conf_read_file) F(rados_conf_set) F(rados_connect) F(rados_create) F(rados_create_read_op) \
+    F(rados_create_write_op) F(rados_getxattrs_end) F(rados_getxattrs_next) F(rados_ioctx_create) F(rados_ioctx_destroy) F(rados_ioctx_set_namespace) \
+    F(rados_omap_get_end) F(rados_omap_get_next2) \
+    F(rados_read_op_getxattrs) F(rados_read_op_omap_get_vals2) F(rados_read_op_omap_get_vals_by_keys2) \
+    F(rados_read_op_read) F(rados_release_read_op) F(rados_release_write_op) \
+    F(rados_set_pool_full_try) F(rados_shutdown) \
+    F(rados_write_op_assert_exists) F(rados_write_op_cmpxattr) F(rados_write_op_create) \
+    F(rados_write_op_omap_rm_keys2) F(rados_write_op_omap_set2) \
+    F(rados_write_op_setxattr) F(rados_write_op_write)
+// clang-format on
+
+struct Librados {
+#define PERFLEET_LIBRADOS_MEMBER(name) decltype(&::name) name = nullptr;
+    PERFLEET_LIBRADOS(PERFLEET_LIBRADOS_MEMBER)
+#undef PERFLEET_LIBRADOS_MEMBER
+};
+
+inline constexpr const char* kLibradosFile = "librados.so.2";
+
+std::optional<Librados> load() {
+    void* const file = ::dlopen(kLibradosFile, RTLD_NOW | RTLD_LOCAL);  // never unloaded: its threads run on
+    Librados functions;
+    bool has_all = file != nullptr;
+#define PERFLEET_LIBRADOS_LOAD(name)                                                                       \
+    functions.name = has_all ? reinterpret_cast<decltype(functions.name)>(::dlsym(file, #name)) : nullptr; \
+    has_all = has_all && functions.name != nullptr;
+    PERFLEET_LIBRADOS(PERFLEET_LIBRADOS_LOAD)
+#undef PERFLEET_LIBRADOS_LOAD
+    return has_all ? std::optional{functions} : std::nullopt;
+}
+
+// Null if it can't be loaded.
+const Librados* librados() {
+    static const std::optional<Librados> loaded = load();
+    return loaded ? &*loaded : nullptr;
+}
 
 constexpr const char* kHead = "head";
 constexpr std::uint64_t kPageKeysMax = 1'024;  // the default of an OSD
