@@ -42,46 +42,21 @@ struct task_struct {
     struct signal_struct* signal;
 } __attribute__((preserve_access_index));
 
-struct {
-    __uint(type, BPF_MAP_TYPE_LRU_HASH);
-    __uint(max_entries, FUNCTION_OPEN_CALLS_MAX);
-    __type(key, struct function_call_key);
-    __type(value, struct function_open_call);
-} open_calls SEC(".maps");
+DEFINE_MAP(open_calls, BPF_MAP_TYPE_LRU_HASH, FUNCTION_OPEN_CALLS_MAX, struct function_call_key,
+           struct function_open_call);
 
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, FUNCTION_PLACES_MAX);
-    __type(key, __u32);
-    __type(value, struct function_place);
-} places SEC(".maps");
+DEFINE_MAP(places, BPF_MAP_TYPE_ARRAY, FUNCTION_PLACES_MAX, __u32, struct function_place);
 
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, FUNCTION_COUNT_MAX);
-    __type(key, __u32);
-    __type(value, struct function_counts);
-} counts SEC(".maps");
+DEFINE_MAP(counts, BPF_MAP_TYPE_PERCPU_ARRAY, FUNCTION_COUNT_MAX, __u32, struct function_counts);
 
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, FUNCTION_TARGETS_MAX);
-    __type(key, __u32);
-    __type(value, __u32);
-} targets SEC(".maps");
+DEFINE_MAP(targets, BPF_MAP_TYPE_HASH, FUNCTION_TARGETS_MAX, __u32, __u32);
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, FUNCTION_RING_BYTES);
 } rows SEC(".maps");
 
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct function_state);
-} session SEC(".maps");
+DEFINE_MAPPED_ARRAY(session, 1, struct function_state);
 
 /* A handler of a user's probe may be preempted by another one on its CPU. */
 #define COUNT(counter, number) __sync_fetch_and_add(&(counter), number)

@@ -39,3 +39,16 @@ struct bpf_pidns_info {
 };
 
 #include <bpf/bpf_helpers.h>
+
+#define DEFINE_MAP_WITH(name, flags, map_type, entries_max, key_type, value_type) \
+    struct {                                                                      \
+        __uint(type, map_type);                                                   \
+        __uint(map_flags, flags);                                                 \
+        __uint(max_entries, entries_max);                                         \
+        __type(key, key_type);                                                    \
+        __type(value, value_type);                                                \
+    } name SEC(".maps")
+#define DEFINE_MAP(name, ...) DEFINE_MAP_WITH(name, 0, __VA_ARGS__)
+/* An array that the collector maps into its memory. */
+#define DEFINE_MAPPED_ARRAY(name, entries_max, value_type) \
+    DEFINE_MAP_WITH(name, BPF_F_MMAPABLE, BPF_MAP_TYPE_ARRAY, entries_max, __u32, value_type)

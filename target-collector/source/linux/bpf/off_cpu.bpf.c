@@ -44,20 +44,9 @@ struct {
 } tasks SEC(".maps");
 
 /* Processes, or threads: 0: followed once it has begun another program; 1: followed. */
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, OFF_CPU_TARGETS_MAX);
-    __type(key, __u32);
-    __type(value, __u32);
-} targets SEC(".maps");
+DEFINE_MAP(targets, BPF_MAP_TYPE_HASH, OFF_CPU_TARGETS_MAX, __u32, __u32);
 
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct off_cpu_state);
-} session SEC(".maps");
+DEFINE_MAPPED_ARRAY(session, 1, struct off_cpu_state);
 
 static __always_inline struct off_cpu_state* session_at_hand(void) {
     const __u32 zero = 0;

@@ -78,37 +78,13 @@ struct walk {
     struct unwind_sample sample;
 };
 
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, UNWIND_PROCESSES_MAX);
-    __type(key, __u32);
-    __type(value, struct unwind_process);
-} processes SEC(".maps");
+DEFINE_MAP_WITH(processes, BPF_F_NO_PREALLOC, BPF_MAP_TYPE_HASH, UNWIND_PROCESSES_MAX, __u32, struct unwind_process);
 
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, UNWIND_MAPPINGS_MAX);
-    __type(key, __u32);
-    __type(value, struct unwind_mapping);
-} mappings SEC(".maps");
+DEFINE_MAPPED_ARRAY(mappings, UNWIND_MAPPINGS_MAX, struct unwind_mapping);
 
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, UNWIND_TABLES_MAX);
-    __type(key, __u32);
-    __type(value, struct unwind_table);
-} tables SEC(".maps");
+DEFINE_MAPPED_ARRAY(tables, UNWIND_TABLES_MAX, struct unwind_table);
 
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct unwind_state);
-} state SEC(".maps");
+DEFINE_MAPPED_ARRAY(state, 1, struct unwind_state);
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
@@ -124,27 +100,12 @@ struct {
         });
 } slabs SEC(".maps");
 
-struct {
-    __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-    __uint(max_entries, UNWIND_OUTPUTS_MAX);
-    __type(key, __u32);
-    __type(value, __u32);
-} outputs SEC(".maps");
+DEFINE_MAP(outputs, BPF_MAP_TYPE_PERF_EVENT_ARRAY, UNWIND_OUTPUTS_MAX, __u32, __u32);
 
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct walk);
-} walks SEC(".maps");
+DEFINE_MAP(walks, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct walk);
 
 /* Of each object, as its walks: no two of its programs run on one CPU at a time. */
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct unwind_known_rules);
-} known_rules SEC(".maps");
+DEFINE_MAP(known_rules, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct unwind_known_rules);
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -152,19 +113,9 @@ struct {
 } codes SEC(".maps");
 
 /* Which code objects are in `codes`, or were: a hash of each at its place. */
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, UNWIND_CODES_SEEN_MAX);
-    __type(key, __u32);
-    __type(value, __u64);
-} codes_seen SEC(".maps");
+DEFINE_MAP(codes_seen, BPF_MAP_TYPE_ARRAY, UNWIND_CODES_SEEN_MAX, __u32, __u64);
 
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct unwind_code);
-} codes_at_hand SEC(".maps");
+DEFINE_MAP(codes_at_hand, BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct unwind_code);
 
 /* Process and thread as the collector knows them; 0: it doesn't, for they are in another PID namespace. */
 static __always_inline __u64 current_ids(void) {
