@@ -85,6 +85,17 @@ public:
             return Result<Done>{Done{}};
         });
     }
+    template <class Member>
+    OptionTable& count(std::string name, std::string value_name, std::string summary, Member Options::*member,
+                       double min = 0, double max = std::numeric_limits<double>::infinity()) {
+        return value({.name = std::move(name),
+                      .type = OptionType::kCount,
+                      .value_name = std::move(value_name),
+                      .summary = std::move(summary),
+                      .min = min,
+                      .max = max},
+                     member);
+    }
     template <class Enum>
     OptionTable& choice(OptionSpec spec, Enum Options::*member, std::vector<std::pair<std::string, Enum>> choices) {
         spec.type = OptionType::kChoice;
@@ -106,6 +117,17 @@ public:
         return add(std::move(spec), [read = std::move(read)](const OptionValue& value, Options& options) {
             return read(std::get<std::string>(value), options);
         });
+    }
+    // One that may be given several times.
+    OptionTable& list(std::string name, std::string value_name, std::string summary,
+                      std::function<Result<Done>(const std::string& text_untrusted, Options&)> read,
+                      std::vector<std::string> aliases = {}) {
+        return text({.name = std::move(name),
+                     .value_name = std::move(value_name),
+                     .summary = std::move(summary),
+                     .aliases = std::move(aliases),
+                     .is_list = true},
+                    std::move(read));
     }
     OptionTable& add(OptionSpec spec, Reader reader) {
         specs_.push_back(std::move(spec));

@@ -18,7 +18,6 @@
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/service/export_format.h"
 #include "schemas/pprof/sample_labels.h"
-#include "schemas/text/utf8.h"
 
 namespace perfleet {
 namespace {
@@ -79,7 +78,7 @@ public:
             PERFLEET_TRY(rows.status());
         }
         share_.set(texts_.size_bytes());
-        return scan_.memory().is_exceeded() ? Result<Done>{scan_.memory().exceeded()} : Done{};
+        return scan_.memory().check();
     }
 
     // With what is told of all that was read.

@@ -78,7 +78,7 @@ private:
             add(tasks, static_cast<std::uint32_t>(row.columns->pid[row.row]),
                 SampleDetails{session, row.series.event}.branches(row));
         }
-        return code_.share.is_exceeded() ? Result<Done>{scan_.memory().exceeded()} : Done{};
+        return code_.share.check();
     }
 
     // The latest branch first.

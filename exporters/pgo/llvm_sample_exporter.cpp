@@ -89,9 +89,7 @@ public:
         }
         count_all();
         count_calls();
-        if (share_.is_exceeded()) {
-            return memory_.exceeded();
-        }
+        PERFLEET_TRY(share_.check());
         if (functions_.empty()) {
             return Error{ErrorCode::kNotFound,
                          "llvm-sample: neither the store nor " + code_.image.name +

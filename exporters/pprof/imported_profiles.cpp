@@ -323,9 +323,7 @@ private:
             for (Source* const source : rows_) {
                 source->advance();
             }
-            if (scan_.memory().is_exceeded()) {
-                return scan_.memory().exceeded();
-            }
+            PERFLEET_TRY(scan_.memory().check());
         }
         for (const Source& source : sources) {
             PERFLEET_TRY(source.cursor.status());
@@ -444,9 +442,7 @@ Result<std::optional<QueryEnd>> write_imported_profiles(const Scan& scan, Export
         }
         share.add(one->size_bytes());
         imported.push_back(std::move(one));
-        if (scan.memory().is_exceeded()) {
-            return scan.memory().exceeded();
-        }
+        PERFLEET_TRY(scan.memory().check());
     }
     if (imported.empty()) {
         return std::optional<QueryEnd>{};

@@ -1,7 +1,6 @@
 #include "exporters/profile/profile_tables.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "query-engine/statistic/session/coverage.h"
 #include "schemas/vocabulary/off_cpu.h"
@@ -64,9 +63,7 @@ Result<Done> ProfileTables::count(const Scan& scan) {
     }
     for (std::size_t i = 0; i < events_.size(); ++i) {
         PERFLEET_TRY(visit_stack_counts(scan, events_[i], {}, [&](const EpochStackCounts& epoch) { add(epoch, i); }));
-        if (scan.memory().is_exceeded()) {
-            return scan.memory().exceeded();
-        }
+        PERFLEET_TRY(scan.memory().check());
     }
     return Done{};
 }

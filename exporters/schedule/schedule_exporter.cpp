@@ -4,7 +4,6 @@
 // kTooLarge when the query's memory is exceeded; those of the store and the sink.
 #include <span>
 #include <string>
-#include <utility>
 
 #include "exporters/figure/figure_page.h"
 #include "exporters/report/report_parts.h"
@@ -54,9 +53,7 @@ Result<QueryEnd> write_schedule(const ExportInput& input, Symbolizer&, const Sch
     const auto timeline = PERFLEET_TRY(Timeline::read_threads(scan));
     MemoryShare share{scan.memory()};
     share.set(timeline->threads().size() * kThreadSizeBytes + timeline->rows().size() * kRowSizeBytes);
-    if (scan.memory().is_exceeded()) {
-        return scan.memory().exceeded();
-    }
+    PERFLEET_TRY(scan.memory().check());
     Schedule schedule = make_schedule(schedule_rows(*timeline));
     const std::size_t run_count = schedule.span_count();
     if (options.format == "html" || options.format == "json") {

@@ -15,7 +15,6 @@
 #include "query-engine/statistic/stack/frame_names.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/kinds.h"
-#include "storage/number/flat_table.h"
 
 namespace perfleet {
 namespace {
@@ -60,9 +59,7 @@ public:
         if (names_) {
             PERFLEET_TRY(read_counters());
         }
-        if (scan_.memory().is_exceeded()) {
-            return scan_.memory().exceeded();
-        }
+        PERFLEET_TRY(scan_.memory().check());
         if (timeline_.rows_.empty()) {
             timeline_.warnings_.emplace_back(
                 "no samples and no tracepoints are in the selection: the file is empty (perfleet losses lists what "
@@ -216,9 +213,7 @@ private:
         timeline_.rows_.push_back(made);
         if (timeline_.rows_.size() % kRowsBetweenMemoryChecks == 0) {
             update_memory();
-            if (scan_.memory().is_exceeded()) {
-                return scan_.memory().exceeded();
-            }
+            PERFLEET_TRY(scan_.memory().check());
         }
         return Done{};
     }

@@ -55,9 +55,7 @@ Result<Done> Scan::visit_rows_in_parallel(std::size_t session_index, EpochNumber
     if (error) {
         return std::move(*error);
     }
-    if (memory_->is_exceeded()) {
-        return memory_->exceeded();
-    }
+    PERFLEET_TRY(memory_->check());
     blocks.finish();
     return Done{};
 }

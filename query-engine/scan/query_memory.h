@@ -1,7 +1,7 @@
 // Limits the memory that a query takes for what it reads and counts: batch records, dictionaries, sums, names, rows of
 // the answer. Whatever grows accounts for its memory by a MemoryShare. Between blocks, epochs, threads and rows the
-// query checks is_exceeded(); if it is, the query stops with exceeded(). Sizes are in bytes and approximate: what a
-// single block needs at once is bounded by its own limits.
+// query calls check(), and stops with its error. Sizes are in bytes and approximate: what a single block needs at once
+// is bounded by its own limits.
 //
 // Threads: any. A MemoryPool limits all queries of one process together. Above its limit, queries that hold more than
 // an equal part end.
@@ -76,6 +76,7 @@ public:
                      "the query needs more memory than --memory " + std::to_string(size_bytes_max_ >> 20U) +
                          "m: raise that, or ask about less (--select, --session, --from, --until)"};
     }
+    [[nodiscard]] Result<Done> check() const { return is_exceeded() ? Result<Done>{exceeded()} : Done{}; }
 
 private:
     friend class MemoryShare;
@@ -118,6 +119,7 @@ public:
     void add(std::size_t size_bytes) { set(size_bytes_ + size_bytes); }
     // Whether the whole query's memory is exceeded.
     [[nodiscard]] bool is_exceeded() const { return memory_->is_exceeded(); }
+    [[nodiscard]] Result<Done> check() const { return memory_->check(); }
 
 private:
     QueryMemory* memory_;

@@ -150,9 +150,7 @@ Result<RowBlock*> RowCursor::advance() {
         if (is_open_) {
             Result<RowBlock*> block = rows_.next(wanted_);
             share_.set(rows_.size_bytes());
-            if (share_.is_exceeded()) {
-                return scan_->memory().exceeded();
-            }
+            PERFLEET_TRY(share_.check());
             if (block.ok() && *block != nullptr) {
                 return block;
             }

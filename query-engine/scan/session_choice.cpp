@@ -1,7 +1,6 @@
 #include "query-engine/scan/session_choice.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -207,9 +206,7 @@ Result<Done> complete_records(const StoreReader& store, NotedSessions& sessions,
         share.add(size_bytes_of(session.record));
     };
     for (auto& [name, session] : sessions) {
-        if (share.is_exceeded()) {
-            return memory.exceeded();
-        }
+        PERFLEET_TRY(share.check());
         if (session.is_brief) {
             auto record = store.session(name.target, name.session);
             if (!record.ok() && record.error().code != ErrorCode::kCorrupt) {
@@ -231,7 +228,7 @@ Result<Done> complete_records(const StoreReader& store, NotedSessions& sessions,
             return share.is_exceeded() ? Visit::kStop : Visit::kContinue;
         }));
     }
-    return share.is_exceeded() ? Result<Done>{memory.exceeded()} : Done{};
+    return share.check();
 }
 
 std::size_t size_bytes_of(const NotedSessions& sessions) {

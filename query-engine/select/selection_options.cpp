@@ -6,7 +6,6 @@
 #include <cctype>
 #include <iterator>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 #include "schemas/text/parse.h"
@@ -197,67 +196,27 @@ OptionTable<Selection> make_table(UtcNs now) {
                   selection.window = *window;
                   return Done{};
               })
-        .text({.name = "comm",
-               .value_name = "NAMES",
-               .summary = "only rows of threads with these names or globs: nginx,'kworker/*'",
-               .aliases = {"comms"},
-               .is_list = true},
-              names(&RowFilter::comms))
-        .text(
-            {.name = "pid", .value_name = "LIST", .summary = "only rows of these processes: 7,10-20", .is_list = true},
-            numbers("pid", &RowFilter::pids, INT32_MAX))
-        .text({.name = "tid", .value_name = "LIST", .summary = "only rows of these threads", .is_list = true},
-              numbers("tid", &RowFilter::tids, INT32_MAX))
-        .text({.name = "image",
-               .value_name = "NAMES",
-               .summary = "only samples in these images: libc.so.6, 'libssl*', /usr/bin/xz, [kernel]",
-               .aliases = {"dso", "dsos"},
-               .is_list = true},
-              names(&RowFilter::images))
-        .text({.name = "symbol",
-               .value_name = "NAMES",
-               .summary = "only samples in these functions: main, 'std::*'",
-               .aliases = {"symbols"},
-               .is_list = true},
-              names(&RowFilter::symbols))
-        .text({.name = "cpu",
-               .value_name = "LIST",
-               .summary = "only rows of these processors: 0,2-3",
-               .aliases = {"C"},
-               .is_list = true},
-              numbers("cpu", &RowFilter::cpus, kCpuMax))
-        .text({.name = "cgroup",
-               .value_name = "GLOBS",
-               .summary = "only rows of processes in these cgroups or below: /system.slice, 'docker/*'",
-               .is_list = true},
+        .list("comm", "NAMES", "only rows of threads with these names or globs: nginx,'kworker/*'",
+              names(&RowFilter::comms), {"comms"})
+        .list("pid", "LIST", "only rows of these processes: 7,10-20", numbers("pid", &RowFilter::pids, INT32_MAX))
+        .list("tid", "LIST", "only rows of these threads", numbers("tid", &RowFilter::tids, INT32_MAX))
+        .list("image", "NAMES", "only samples in these images: libc.so.6, 'libssl*', /usr/bin/xz, [kernel]",
+              names(&RowFilter::images), {"dso", "dsos"})
+        .list("symbol", "NAMES", "only samples in these functions: main, 'std::*'", names(&RowFilter::symbols),
+              {"symbols"})
+        .list("cpu", "LIST", "only rows of these processors: 0,2-3", numbers("cpu", &RowFilter::cpus, kCpuMax), {"C"})
+        .list("cgroup", "GLOBS", "only rows of processes in these cgroups or below: /system.slice, 'docker/*'",
               cgroup_names(&CgroupFilter::cgroups))
-        .text({.name = "container",
-               .value_name = "IDS",
-               .summary = "only rows of these containers: first digits of an id, or a glob",
-               .is_list = true},
+        .list("container", "IDS", "only rows of these containers: first digits of an id, or a glob",
               cgroup_names(&CgroupFilter::containers))
-        .text({.name = "pod",
-               .value_name = "UIDS",
-               .summary = "only rows of these Kubernetes pods: first digits of a uid, or a glob",
-               .is_list = true},
+        .list("pod", "UIDS", "only rows of these Kubernetes pods: first digits of a uid, or a glob",
               cgroup_names(&CgroupFilter::pods))
-        .text({.name = "unit",
-               .value_name = "UNITS",
-               .summary = "only rows of these systemd units: nginx, 'user@*', system.slice",
-               .is_list = true},
+        .list("unit", "UNITS", "only rows of these systemd units: nginx, 'user@*', system.slice",
               cgroup_names(&CgroupFilter::units))
-        .text({.name = "tag",
-               .value_name = "KEY=VALUES",
-               .summary = "only samples of imported profiles with these labels: region=eu,'us-*' or bytes=4096",
-               .is_list = true},
-              read_tags)
+        .list("tag", "KEY=VALUES",
+              "only samples of imported profiles with these labels: region=eu,'us-*' or bytes=4096", read_tags)
         .flag("exact", &Selection::is_exact, "count every row, never from summaries of days")
-        .value({.name = "threads",
-                .type = OptionType::kCount,
-                .value_name = "N",
-                .summary = "threads of the scan (default: one a core)",
-                .max = kThreadsMax},
-               &Selection::thread_count)
+        .count("threads", "N", "threads of the scan (default: one a core)", &Selection::thread_count, 0, kThreadsMax)
         .value({.name = "memory",
                 .type = OptionType::kSize,
                 .value_name = "SIZE",

@@ -46,9 +46,7 @@ Result<Done> QueryService::debug_file(std::string_view build_id,
     QueryMemory memory{memory_ == nullptr ? SIZE_MAX : memory_->size_bytes_max(), memory_};
     MemoryShare share{memory};
     share.set(2 * unpacked_size_bytes(content->bytes));  // the parts, and the file that is made of them
-    if (memory.is_exceeded()) {
-        return memory.exceeded();
-    }
+    PERFLEET_TRY(memory.check());
     auto file = PERFLEET_TRY(debug_file_of(content->bytes, build_id, hex_of(build_id)));
     return take(std::move(file));
 }
@@ -89,9 +87,7 @@ Result<QueryEnd> QueryService::run_table(const Query& query, QueryContext& conte
     QueryMemory memory{memory_ == nullptr ? SIZE_MAX : memory_->size_bytes_max(), memory_};
     MemoryShare share{memory};
     share.set(size_bytes_of(answer));
-    if (memory.is_exceeded()) {
-        return memory.exceeded();
-    }
+    PERFLEET_TRY(memory.check());
     PERFLEET_TRY(reply.send_table(std::move(answer)));
     return end;
 }

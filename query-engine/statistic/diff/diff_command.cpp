@@ -160,12 +160,9 @@ const OptionTable<DiffRequest>& diff_options() {
                      request.options.within_run = true;
                      return Done{};
                  })
-            .text({.name = "fail-if",
-                   .type = OptionType::kText,
-                   .value_name = "CONDITION",
-                   .summary = "exit with 1 when this is shown: 'p99 > 5%', mean, median, max; of profiles 'self > 2%', "
-                              "'children(main) < -2%', in percentage points. May be given several times",
-                   .is_list = true},
+            .list("fail-if", "CONDITION",
+                  "exit with 1 when this is shown: 'p99 > 5%', mean, median, max; of profiles 'self > 2%', "
+                  "'children(main) < -2%', in percentage points. May be given several times",
                   read_conditions)
             .finish(check_combination);
     return kTable;

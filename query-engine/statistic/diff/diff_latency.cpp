@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <memory>
 
@@ -128,9 +127,7 @@ Result<std::vector<ComparedRun>> read_runs(const Scan& scan, const std::vector<V
             // The comparison also holds a sorted copy.
             share.add((kept.capacity() - before) * 2 * sizeof(std::uint64_t));
         }));
-        if (share.is_exceeded()) {
-            return scan.memory().exceeded();
-        }
+        PERFLEET_TRY(share.check());
     }
     std::vector<ComparedRun> found;
     for (auto& [number, run] : runs) {

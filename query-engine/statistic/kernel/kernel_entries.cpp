@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <set>
 
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/session_ledger.h"
@@ -427,8 +426,7 @@ const OptionTable<KernelEntryOptions>& kernel_entry_options() {
             .value({"samples", OptionType::kText, "EVENT",
                     "of threads and functions: the samples that tell which thread was running"},
                    &KernelEntryOptions::samples)
-            .value({"limit", OptionType::kCount, "N", "rows at most (default: 40 in text, else all)"},
-                   &KernelEntryOptions::row_count_max)
+            .count("limit", "N", "rows at most (default: 40 in text, else all)", &KernelEntryOptions::row_count_max)
             .finish(check_combination);
         return table;
     }();

@@ -132,9 +132,7 @@ private:
                                         static_cast<std::uint32_t>(block->rows.integers(ColumnId::kStack)[row])});
                 }
                 share_.set(size_bytes());
-                if (share_.is_exceeded()) {
-                    return scan_.memory().exceeded();
-                }
+                PERFLEET_TRY(share_.check());
             }
             PERFLEET_TRY(rows.status());
         }
@@ -151,7 +149,7 @@ private:
             }
             return scan_.memory().is_exceeded() ? Visit::kStop : Visit::kContinue;
         }));
-        return scan_.memory().is_exceeded() ? Result<Done>{scan_.memory().exceeded()} : Done{};
+        return scan_.memory().check();
     }
 
     // Memory of both kinds of rows until they are matched, with owners, distances, sums and fractions.
@@ -280,9 +278,7 @@ private:
             counts.add(counts_of(epoch, std::move(dictionary), first, last),
                        [](const Runner& runner) { return runner.command; });
             first = last;
-            if (scan_.memory().is_exceeded()) {
-                return scan_.memory().exceeded();
-            }
+            PERFLEET_TRY(scan_.memory().check());
         }
         struct Row {
             std::string symbol;

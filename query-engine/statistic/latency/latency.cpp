@@ -18,11 +18,9 @@
 #include "query-engine/statistic/latency/latency_sketch.h"
 #include "query-engine/statistic/latency/latency_source.h"
 #include "query-engine/statistic/number/accumulated_latency.h"
-#include "query-engine/statistic/number/bernat.h"
 #include "query-engine/statistic/number/dependence.h"
 #include "query-engine/statistic/number/histogram.h"
 #include "query-engine/statistic/number/legacy_summary.h"
-#include "query-engine/statistic/number/validity_warning.h"
 #include "query-engine/statistic/session/measure.h"
 #include "schemas/vocabulary/probe_overhead.h"
 
@@ -371,9 +369,7 @@ private:
             }
         }
         share_.add(row_count * answer_row_size_bytes(answer_.columns.size()));
-        if (share_.is_exceeded()) {
-            return scan_.memory().exceeded();
-        }
+        PERFLEET_TRY(share_.check());
         answer_.rows.reserve(row_count);
         for (std::size_t test = 0; test < row_count; ++test) {
             std::vector<AnswerValue> row;

@@ -135,19 +135,10 @@ OptionTable<LatencyOptions> make_table() {
                  latency.is_linear = kind != "log2";
                  return choose(LatencyView::kHistogram, "histogram " + kind, latency);
              })
-        .value({.name = "bucket",
-                .type = OptionType::kCount,
-                .value_name = "N",
-                .summary = "width of the buckets of a linear histogram, or of a heat map's steps",
-                .min = 1},
-               &LatencyOptions::bucket_width)
-        .value({.name = "bar-width",
-                .type = OptionType::kCount,
-                .value_name = "N",
-                .summary = "stars of the longest bar of a histogram as text (default: 40)",
-                .min = 1,
-                .max = kBarWidthMax},
-               &LatencyOptions::bar_width)
+        .count("bucket", "N", "width of the buckets of a linear histogram, or of a heat map's steps",
+               &LatencyOptions::bucket_width, 1)
+        .count("bar-width", "N", "stars of the longest bar of a histogram as text (default: 40)",
+               &LatencyOptions::bar_width, 1, kBarWidthMax)
         .add({.name = "mode",
               .type = OptionType::kChoice,
               .value_name = "MODE",
@@ -165,7 +156,7 @@ OptionTable<LatencyOptions> make_table() {
                  latency.names_checklist = true;
                  return Done{};
              })
-        .value({"skip", OptionType::kCount, "K", "leave out the first tests of each group, or the first values"},
+        .count("skip", "K", "leave out the first tests of each group, or the first values",
                &LatencyOptions::skipped_tests);
     table.text({"pair", OptionType::kText, "START,STOP",
                 "the time from one tracepoint to the next other one of the same thread, such as "

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "query-engine/scan/row_cursor.h"
@@ -311,9 +310,7 @@ Result<std::vector<std::uint64_t>> first_values(const Scan& scan, const ValueSou
         share.add((values.capacity() - before) * sizeof(std::uint64_t));
         return values.size() < count_max && !share.is_exceeded() ? Visit::kContinue : Visit::kStop;
     }));
-    if (share.is_exceeded()) {
-        return scan.memory().exceeded();
-    }
+    PERFLEET_TRY(share.check());
     return values;
 }
 
@@ -395,9 +392,7 @@ Result<std::vector<std::string>> validity_warnings_of(const Scan& scan, const Va
     MemoryShare share{scan.memory()};
     auto values = PERFLEET_TRY(first_values(scan, source, kValidityWarningValuesMax, share));
     share.add(values.size() * sizeof(std::uint64_t));  // two halves are compared
-    if (share.is_exceeded()) {
-        return scan.memory().exceeded();
-    }
+    PERFLEET_TRY(share.check());
     return values.empty() ? std::vector<std::string>{} : validity_warnings_of(name, std::move(values));
 }
 

@@ -497,7 +497,7 @@ const OptionTable<TracepointOptions>& tracepoint_options() {
             .text({"inner", OptionType::kText, "EVENTS",
                    "with --correct: events whose pairs count where they lie within"},
                   read_inner)
-            .value({"inner-pairs", OptionType::kCount, "N", "with --correct: the number of pairs inside each"},
+            .count("inner-pairs", "N", "with --correct: the number of pairs inside each",
                    &TracepointOptions::inner_pairs)
             .finish(check_combination);
     return kTable;

@@ -42,9 +42,7 @@ Result<Answer> make_annotate(const Scan& scan, Symbolizer& symbolizer) {
         }
         share.set(sums.size() * kAddressSizeBytes);
     }));
-    if (scan.memory().is_exceeded()) {
-        return scan.memory().exceeded();
-    }
+    PERFLEET_TRY(scan.memory().check());
     std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, std::vector<AnswerValue>> rows;
     for (const auto& [place, sum] : sums) {
         const auto& [image, offset] = place;

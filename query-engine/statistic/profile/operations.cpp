@@ -123,9 +123,7 @@ Result<Done> visit_part(const Scan& scan, const Measure& measure, std::size_t pa
                         }
                     }
                     share.set(found.samples.capacity() * sizeof(OperationSample));
-                    if (share.is_exceeded()) {
-                        return scan.memory().exceeded();
-                    }
+                    PERFLEET_TRY(share.check());
                 }
                 PERFLEET_TRY(blocks.status());
             }
@@ -208,9 +206,7 @@ Result<Operations> find_operations(const Scan& scan, const SlowestOptions& optio
         }
         const auto timed = PERFLEET_TRY(timed_of(scan, index, options.of));
         share.add(timed.size() * kOperationSizeBytes);
-        if (share.is_exceeded()) {
-            return scan.memory().exceeded();
-        }
+        PERFLEET_TRY(share.check());
         const auto per_tick = ns_per_tick(session.record);
         found.has_ns = found.has_ns && per_tick.has_value();
         scale[index] = per_tick.value_or(1);

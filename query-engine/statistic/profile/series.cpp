@@ -178,29 +178,16 @@ const OptionTable<SeriesOptions>& series_options() {
                     .min = kStepSMin,
                     .max = kStepSMax},
                    &SeriesOptions::step_s)
-            .value({.name = "steps",
-                    .type = OptionType::kCount,
-                    .value_name = "N",
-                    .summary = "cut the range into so many equal steps, at most",
-                    .min = 1,
-                    .max = SeriesOptions::kStepsMax},
-                   &SeriesOptions::step_count)
-            .text({.name = "by",
-                   .value_name = "KEYS",
-                   .summary = "one series for each of: comm, cgroup, container, pod, unit, target, arch, or a label",
-                   .is_list = true},
+            .count("steps", "N", "cut the range into so many equal steps, at most", &SeriesOptions::step_count, 1,
+                   SeriesOptions::kStepsMax)
+            .list("by", "KEYS", "one series for each of: comm, cgroup, container, pod, unit, target, arch, or a label",
                   [](const std::string& text, SeriesOptions& options) -> Result<Done> {
                       options.by = split_list(text);
                       return options.by.size() <= kKeysMax
                                  ? Result<Done>{Done{}}
                                  : option_error("by", text, "at most " + std::to_string(kKeysMax) + " keys");
                   })
-            .value({.name = "limit",
-                    .type = OptionType::kCount,
-                    .value_name = "N",
-                    .summary = "only the N largest series",
-                    .min = 1},
-                   &SeriesOptions::group_count_max)
+            .count("limit", "N", "only the N largest series", &SeriesOptions::group_count_max, 1)
             .finish([](const OptionValues& values, SeriesOptions&) -> Result<Done> {
                 return values.contains("step") && values.contains("steps")
                            ? Result<Done>{usage("--steps: not together with --step: one follows from the other")}
@@ -245,9 +232,7 @@ Result<Answer> make_series(const Scan& scan, Symbolizer& symbolizer, const Serie
         groups.add(epoch, scan.sessions()[epoch.session_index].record);
     }));
     groups.write(steps, answer);
-    if (scan.memory().is_exceeded()) {
-        return scan.memory().exceeded();
-    }
+    PERFLEET_TRY(scan.memory().check());
     answer.measure = answer_measure(*measure, total);
     warn_of_no_samples(*measure, total.sum.rows != 0, answer.warnings);
     finish_profile(scan, *measure, total, symbolizer, answer.ledger, answer.warnings);

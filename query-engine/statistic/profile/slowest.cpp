@@ -241,9 +241,7 @@ Result<Answer> make_slowest(const Scan& scan, Symbolizer& symbolizer, const Slow
     judging.row_count_max = options.row_count_max;
     PERFLEET_TRY(lines.finish(judging, true, answer));
     keep_columns(answer);
-    if (scan.memory().is_exceeded()) {
-        return scan.memory().exceeded();
-    }
+    PERFLEET_TRY(scan.memory().check());
     profile.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                              answer.warnings);
     answer.measure = answer_measure(measure, profile.total());

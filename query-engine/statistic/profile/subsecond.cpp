@@ -114,20 +114,10 @@ void write_rows(const Grid& grid, const std::vector<Sum>& sums, Answer& answer) 
 const OptionTable<SubsecondOptions>& subsecond_options() {
     static const OptionTable<SubsecondOptions> kTable =
         OptionTable<SubsecondOptions>{}
-            .value({.name = "cell",
-                    .type = OptionType::kCount,
-                    .value_name = "MS",
-                    .summary = "height of a cell in ms, of which a second has a whole number (default: 20)",
-                    .min = 1,
-                    .max = kMsPerSecond / 2},
-                   &SubsecondOptions::cell_ms)
-            .value({.name = "columns",
-                    .type = OptionType::kCount,
-                    .value_name = "N",
-                    .summary = "columns of one or more whole seconds, at most (default: 300)",
-                    .min = 1,
-                    .max = SubsecondOptions::kColumnsMax},
-                   &SubsecondOptions::column_count)
+            .count("cell", "MS", "height of a cell in ms, of which a second has a whole number (default: 20)",
+                   &SubsecondOptions::cell_ms, 1, kMsPerSecond / 2)
+            .count("columns", "N", "columns of one or more whole seconds, at most (default: 300)",
+                   &SubsecondOptions::column_count, 1, SubsecondOptions::kColumnsMax)
             .finish([](const OptionValues&, SubsecondOptions& options) -> Result<Done> {
                 return kMsPerSecond % options.cell_ms == 0
                            ? Result<Done>{Done{}}
@@ -153,9 +143,7 @@ Result<Answer> make_subsecond(const Scan& scan, Symbolizer& symbolizer, const Su
         const std::size_t size = grid.column_count * grid.cell_count;
         MemoryShare share{scan.memory()};
         share.set(scan.worker_count() * size * sizeof(Sum));
-        if (scan.memory().is_exceeded()) {
-            return scan.memory().exceeded();
-        }
+        PERFLEET_TRY(scan.memory().check());
         std::vector<Cells> workers(scan.worker_count(), Cells{std::vector<Sum>(size), {}});
         PERFLEET_TRY(count(scan, *measure, grid, workers));
         for (const Cells& worker : workers) {

@@ -31,7 +31,7 @@ struct TopOptions {
     bool by_unit = false;
     bool each_address = false;  // each address without a symbol is a row
     bool has_inlines = false;   // inlined functions are frames (source_expansion.h)
-    std::string callers_of;     // not empty: rows are callers of this function (callers.h)
+    std::string callers_of;     // not empty: rows are callers of this function
     bool self_only = false;     // without counts of callees
     double percent_min = 0;     // of a row's children, or of its self with self_only
     std::optional<std::uint64_t> row_count_max;

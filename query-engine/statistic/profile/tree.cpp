@@ -223,9 +223,7 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
     PERFLEET_TRY(
         expansion.visit(scan, *measure, {}, [&](const EpochStackCounts& epoch) { tree.add(*measure, epoch); }));
     tree.write(answer);
-    if (scan.memory().is_exceeded()) {
-        return scan.memory().exceeded();
-    }
+    PERFLEET_TRY(scan.memory().check());
     answer.measure = answer_measure(*measure, tree.total());
     warn_of_no_samples(*measure, !tree.empty(), answer.warnings);
     tree.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
