@@ -1,14 +1,17 @@
 #include "exporters/perf-data/features.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <type_traits>
 
-#include "exporters/perf-data/tracing_data.h"
 #include "schemas/vocabulary/batch_limits.h"
 
 namespace perfleet {
 namespace {
 
+constexpr std::string_view kTracingMagic{"\x17\x08\x44tracing", 10};
+constexpr std::uint32_t kPageSizeDefault = 4'096;
 constexpr std::size_t kNameAlignment = 64;
 
 class SectionBytes {
@@ -31,11 +34,57 @@ public:
         bytes_.append(padded - text.size(), '\0');
         return *this;
     }
+    SectionBytes& put_name(std::string_view name) { return put_raw(name).put('\0'); }
+    // The size, then the content.
+    SectionBytes& put_file(std::string_view content) {
+        return put(static_cast<std::uint64_t>(content.size())).put_raw(content);
+    }
     [[nodiscard]] std::string take() { return std::move(bytes_); }
 
 private:
     std::string bytes_;
 };
+
+// The page header of a 64-bit kernel's ring buffer: perf refuses files without one.
+std::string default_header_page(std::uint32_t page_size_bytes) {
+    const auto field = [](std::string_view what, int offset, std::uint32_t size, int is_signed) {
+        return "\tfield: " + std::string{what} + ";\toffset:" + std::to_string(offset) +
+               ";\tsize:" + std::to_string(size) + ";\tsigned:" + std::to_string(is_signed) + ";\n";
+    };
+    return field("u64 timestamp", 0, 8, 0) + field("local_t commit", 8, 8, 1) + field("int overwrite", 8, 1, 1) +
+           field("char data", 16, page_size_bytes - 16, 1);
+}
+
+// The TRACING_DATA section, with which readers decode raw data: formats of the events that have some, by system and
+// name; page layout as the host gave it.
+std::string tracing_data(const HostRecord& host, std::span<const ExportedEvent> events) {
+    const std::uint32_t page_size_bytes = host.page_size_bytes > 16 ? host.page_size_bytes : kPageSizeDefault;
+    SectionBytes out;
+    out.put_raw(kTracingMagic).put_name("0.5");
+    out.put(std::uint8_t{0});  // little-endian
+    out.put(std::uint8_t{8});  // size of a long
+    out.put(page_size_bytes).put_name("header_page");
+    out.put_file(host.tracing_header_page.empty() ? default_header_page(page_size_bytes) : host.tracing_header_page);
+    out.put_name("header_event").put_file(host.tracing_header_event);
+    out.put(std::uint32_t{0});  // formats of ftrace's own entries
+
+    std::map<std::string_view, std::set<std::string_view>> systems;
+    for (const ExportedEvent& event : events) {
+        if (event.raw) {
+            systems[std::string_view{event.name}.substr(0, event.name.find(':'))].insert(event.format);
+        }
+    }
+    out.put(static_cast<std::uint32_t>(systems.size()));
+    for (const auto& [system, formats] : systems) {
+        out.put_name(system).put(static_cast<std::uint32_t>(formats.size()));
+        for (const std::string_view format : formats) {
+            out.put_file(format);
+        }
+    }
+    out.put(std::uint32_t{0});  // kallsyms
+    out.put(std::uint32_t{0});  // printk formats
+    return out.take();
+}
 
 std::string text(std::string_view value) { return SectionBytes{}.put_string(value).take(); }
 

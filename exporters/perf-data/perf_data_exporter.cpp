@@ -5,10 +5,9 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
+#include "daemon/option/option.h"
 #include "exporters/perf-data/features.h"
 #include "exporters/perf-data/record_stream.h"
 #include "exporters/perf-data/record_writer.h"
@@ -163,8 +162,7 @@ private:
             constexpr std::uint32_t kEventUpdate = 78;
             constexpr std::uint64_t kName = 2;
             writer_.begin(static_cast<perf::RecordType>(kEventUpdate), 0);
-            writer_.put(kName);
-            writer_.put(event.id);
+            writer_.put(kName, event.id);
             writer_.put_name(event.recorded_name());
             writer_.end();
         }
@@ -221,9 +219,7 @@ private:
         }
         if (++row_count_ % kRowsBetweenChecks == 0) {
             share_.set(stream_.size_bytes());
-            if (share_.is_exceeded()) {
-                return scan_.memory().exceeded();
-            }
+            PERFLEET_TRY(share_.check());
         }
         return writer_.error() ? Result<Done>{Error{*writer_.error()}} : Result<Done>{Done{}};
     }
@@ -391,6 +387,17 @@ private:
     std::uint64_t row_count_ = 0;
     std::uint64_t data_first_ = 0;
 };
+
+const OptionTable<PerfDataOptions>& perf_data_options() {
+    static const OptionTable<PerfDataOptions> kTable =
+        OptionTable<PerfDataOptions>{}
+            .flag("pipe", &PerfDataOptions::is_pipe,
+                  "perf.data: as perf writes it to a pipe, for `perf report -i -` (with -o - always)")
+            .flag(
+                "merge-targets", &PerfDataOptions::merges_targets,
+                "perf.data: several targets in one file; pids get a range of each target, commands its name in front");
+    return kTable;
+}
 
 }  // namespace
 

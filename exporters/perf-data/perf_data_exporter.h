@@ -9,18 +9,20 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "exporters/perf-data/perf_data_options.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/service/query.h"
-#include "query-engine/statistic/answer/answer.h"
 #include "schemas/vocabulary/error.h"
 
 namespace perfleet {
+
+// The options of `export --to perf.data`.
+struct PerfDataOptions {
+    bool is_pipe = false;         // the format of `perf record -o -`, written sequentially
+    bool merges_targets = false;  // else several targets are an error
+};
 
 struct ExportSummary {
     std::uint64_t sample_count = 0;  // as in the ledger: without readings of uncovered time

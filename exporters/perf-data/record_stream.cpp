@@ -5,7 +5,6 @@
 #include <cstring>
 #include <iterator>
 #include <sstream>
-#include <utility>
 
 #include "schemas/perf/recorded_chain.h"
 #include "schemas/vocabulary/batch_limits.h"
@@ -39,8 +38,7 @@ void RecordStream::end_record(const Trailer& trailer, std::uint64_t id) {
         id - 1 < events_.size() ? events_[id - 1].sample_type() : ExportedEvent{}.sample_type();
     // Names must end at a multiple of 8 bytes: perf finds the trailer from the record's end.
     if ((fields & type::kTid) != 0) {
-        writer_.put(trailer.pid);
-        writer_.put(trailer.tid);
+        writer_.put(trailer.pid, trailer.tid);
     }
     if ((fields & type::kTime) != 0) {
         writer_.put(trailer.time_ns);
@@ -52,8 +50,7 @@ void RecordStream::end_record(const Trailer& trailer, std::uint64_t id) {
         writer_.put(id);
     }
     if ((fields & type::kCpu) != 0) {
-        writer_.put(trailer.cpu);
-        writer_.put(std::uint32_t{0});
+        writer_.put(trailer.cpu, std::uint32_t{0});
     }
     if ((fields & type::kIdentifier) != 0) {
         writer_.put(id);
@@ -162,10 +159,7 @@ void RecordStream::write_kernel_symbol(ExportedImage image, std::uint16_t flags,
     constexpr std::uint16_t kTypeBpf = 1;
     const ImageDefinition& function = images_.definition(image);
     writer_.begin(perf::RecordType::kKsymbol, 0);
-    writer_.put(function.address);
-    writer_.put(narrow(function.size_bytes));
-    writer_.put(kTypeBpf);
-    writer_.put(flags);
+    writer_.put(function.address, narrow(function.size_bytes), kTypeBpf, flags);
     writer_.put_name(function.name);
     end_record({kNoTask, 0, time_ns, 0}, kSideBandId);
 }
@@ -181,19 +175,14 @@ std::uint64_t RecordStream::kernel_address(const Trailer& trailer, ExportedImage
 
 void RecordStream::write_comm(const Trailer& trailer, std::string_view name, bool is_exec) {
     writer_.begin(perf::RecordType::kComm, is_exec ? perf::misc::kCommExec : 0);
-    writer_.put(trailer.pid);
-    writer_.put(trailer.tid);
+    writer_.put(trailer.pid, trailer.tid);
     writer_.put_name(name.substr(0, std::min(name.find('\0'), kRecordCommSizeBytesMax)));
     end_record(trailer, kSideBandId);
 }
 
 void RecordStream::write_fork(const Trailer& trailer, std::uint32_t parent_pid, std::uint32_t parent_tid) {
     writer_.begin(perf::RecordType::kFork, 0);
-    writer_.put(trailer.pid);
-    writer_.put(parent_pid);
-    writer_.put(trailer.tid);
-    writer_.put(parent_tid);
-    writer_.put(trailer.time_ns);
+    writer_.put(trailer.pid, parent_pid, trailer.tid, parent_tid, trailer.time_ns);
     end_record(trailer, kSideBandId);
 }
 
@@ -208,25 +197,19 @@ void RecordStream::write_mmap2(std::uint16_t mode, const Trailer& trailer, const
     writer_.begin(perf::RecordType::kMmap2,
                   static_cast<std::uint16_t>(mode | (build_id.empty() ? 0 : perf::misc::kMmapBuildId) |
                                              (mapping.is_data() ? perf::misc::kMmapData : 0)));
-    writer_.put(trailer.pid);
-    writer_.put(trailer.tid);
-    writer_.put(mapping.start);
-    writer_.put(mapping.size_bytes);
-    writer_.put(mapping.file_offset);
+    writer_.put(trailer.pid, trailer.tid, mapping.start, mapping.size_bytes, mapping.file_offset);
     std::array<char, 24> id{};  // or device and inode, which are unknown
     id[0] = static_cast<char>(build_id.size());
     std::copy_n(build_id.begin(), std::min<std::size_t>(build_id.size(), 20), id.begin() + 4);
     writer_.put_bytes(id.data(), id.size());
-    writer_.put(narrow(mapping.protection));
-    writer_.put(narrow(mapping.protection >> 32U));
+    writer_.put(narrow(mapping.protection), narrow(mapping.protection >> 32U));
     writer_.put_name(name.substr(0, std::min(name.find('\0'), limits::kStringSizeBytesMax)));
     end_record(trailer, kSideBandId);
 }
 
 void RecordStream::write_lost(const Trailer& trailer, std::uint64_t id, std::uint64_t count) {
     writer_.begin(perf::RecordType::kLost, 0);
-    writer_.put(id);
-    writer_.put(count);
+    writer_.put(id, count);
     end_record(trailer, id);
     lost_count_ += count;
 }
@@ -272,9 +255,7 @@ void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged, c
         case TaskOp::kThrottle:
         case TaskOp::kUnthrottle:
             writer_.begin(op == TaskOp::kThrottle ? perf::RecordType::kThrottle : perf::RecordType::kUnthrottle, 0);
-            writer_.put(merged.time_ns);
-            writer_.put(kSideBandId);
-            writer_.put(kSideBandId);
+            writer_.put(merged.time_ns, kSideBandId, kSideBandId);
             end_record(trailer, kSideBandId);
             break;
         default: break;
@@ -306,9 +287,7 @@ void RecordStream::write_namespaces(const Trailer& trailer, std::string_view lis
         words.push_back(word);
     }
     writer_.begin(perf::RecordType::kNamespaces, 0);
-    writer_.put(trailer.pid);
-    writer_.put(trailer.tid);
-    writer_.put(std::uint64_t{words.size() / 2});
+    writer_.put(trailer.pid, trailer.tid, std::uint64_t{words.size() / 2});
     writer_.put_bytes(words.data(), words.size() / 2 * 2 * sizeof(std::uint64_t));
     end_record(trailer, kSideBandId);
 }
@@ -321,8 +300,7 @@ void RecordStream::write_switch(const Trailer& trailer, const Trailer& other, bo
                   static_cast<std::uint16_t>((is_out ? perf::misc::kSwitchOut : 0) |
                                              (is_preempted ? perf::misc::kSwitchOutPreempt : 0)));
     if (has_other) {
-        writer_.put(other.pid);
-        writer_.put(other.tid);
+        writer_.put(other.pid, other.tid);
     }
     end_record(trailer, kSideBandId);
 }
@@ -332,8 +310,7 @@ void RecordStream::counts_row(const MergedRow& merged, const TaskRange& range) {
     const Trailer trailer{range.number(value(ColumnId::kPid)), range.number(value(ColumnId::kTid)), merged.time_ns,
                           narrow(value(ColumnId::kCpu))};
     writer_.begin(perf::RecordType::kRead, 0);
-    writer_.put(trailer.pid);
-    writer_.put(trailer.tid);
+    writer_.put(trailer.pid, trailer.tid);
     write_read(*merged.event, {value(ColumnId::kValue), value(ColumnId::kTimeEnabled), value(ColumnId::kTimeRunning)});
     end_record(trailer, merged.event->id);
 }
@@ -443,7 +420,7 @@ std::size_t RecordStream::write_fixed_fields(const ExportedEvent& event, const T
     std::size_t size_bytes = 0;
     const auto put = [&](std::uint64_t field, auto... values) {
         if ((fields & field) != 0) {
-            (writer_.put(values), ...);
+            writer_.put(values...);
             size_bytes += (sizeof(values) + ...);
         }
     };

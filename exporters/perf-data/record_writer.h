@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "exporters/perf-data/perf_data_exporter.h"
+#include "query-engine/service/query.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/vocabulary/assert.h"
 #include "schemas/vocabulary/error.h"
@@ -31,10 +31,10 @@ public:
     void begin(perf::RecordType type, std::uint16_t misc);
     void end();
 
-    template <class T>
-    void put(T value) {
-        static_assert(std::is_trivially_copyable_v<T>);
-        put_bytes(&value, sizeof(value));
+    template <class... Values>
+    void put(Values... values) {
+        static_assert((std::is_trivially_copyable_v<Values> && ...));
+        (put_bytes(&values, sizeof(values)), ...);
     }
     void put_bytes(const void* bytes, std::size_t size_bytes) {
         PERFLEET_ASSERT(size_bytes <= buffer_.size() - used_);

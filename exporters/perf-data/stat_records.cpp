@@ -17,27 +17,21 @@ void write_unit(PerfRecordWriter& writer, std::uint64_t event_id, const CounterU
     constexpr std::uint64_t kUnit = 0;
     constexpr std::uint64_t kScale = 1;
     begin(writer, perf::kEventUpdateRecord);
-    writer.put(kUnit);
-    writer.put(event_id);
+    writer.put(kUnit, event_id);
     writer.put_name(unit.name);
     writer.end();
     begin(writer, perf::kEventUpdateRecord);
-    writer.put(kScale);
-    writer.put(event_id);
-    writer.put(unit.scale);
+    writer.put(kScale, event_id, unit.scale);
     writer.end();
 }
 
 // Writes one thread that stands for all; without CPUs, one that stands for any.
 void write_maps(PerfRecordWriter& writer, const std::vector<std::uint16_t>& cpus) {
     begin(writer, perf::kThreadMapRecord);
-    writer.put(std::uint64_t{1});
-    writer.put(~std::uint64_t{0});
-    writer.put(std::array<char, 16>{});
+    writer.put(std::uint64_t{1}, ~std::uint64_t{0}, std::array<char, 16>{});
     writer.end();
     begin(writer, perf::kCpuMapRecord);
-    writer.put(std::uint16_t{0});
-    writer.put(static_cast<std::uint16_t>(cpus.size()));
+    writer.put(std::uint16_t{0}, static_cast<std::uint16_t>(cpus.size()));
     writer.put_bytes(cpus.data(), cpus.size() * sizeof(std::uint16_t));
     writer.end();
 }
