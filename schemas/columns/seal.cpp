@@ -10,6 +10,15 @@ namespace {
 // Adds integers to the checksum in little-endian order on every machine.
 class Seal {
 public:
+    template <class... Integers>
+    void integers(Integers... values) {
+        (integer(values), ...);
+    }
+    void bytes(std::span<const std::byte> bytes) { crc_ = crc32c(crc_, bytes); }
+
+    [[nodiscard]] std::uint32_t value() const { return crc_; }
+
+private:
     template <class Integer>
     void integer(Integer value) {
         std::array<std::byte, sizeof(Integer)> bytes{};
@@ -21,11 +30,6 @@ public:
         crc_ = crc32c(crc_, bytes);
     }
 
-    void bytes(std::span<const std::byte> bytes) { crc_ = crc32c(crc_, bytes); }
-
-    [[nodiscard]] std::uint32_t value() const { return crc_; }
-
-private:
     std::uint32_t crc_ = 0;
 };
 
@@ -34,39 +38,25 @@ private:
 std::uint32_t seal_of(const BatchHeader& header, std::span<const SeriesView> series, std::span<const CountEntry> counts,
                       std::span<const SeqRange> dropped, std::span<const ClockPoint> clock_points) {
     Seal seal;
-    seal.integer(header.session.high);
-    seal.integer(header.session.low);
-    seal.integer(header.seq.value);
-    seal.integer(header.epoch.value);
-    seal.integer(header.bucket.value);
+    seal.integers(header.session.high, header.session.low, header.seq.value, header.epoch.value, header.bucket.value);
     for (const SeriesView& rows : series) {
-        seal.integer(static_cast<std::uint8_t>(rows.series.kind));
-        seal.integer(rows.series.event.value);
-        seal.integer(rows.row_count);
-        seal.integer(rows.first_ticks.value);
-        seal.integer(rows.last_ticks.value);
-        seal.integer(static_cast<std::uint16_t>(rows.columns.size()));
+        seal.integers(static_cast<std::uint8_t>(rows.series.kind), rows.series.event.value, rows.row_count,
+                      rows.first_ticks.value, rows.last_ticks.value, static_cast<std::uint16_t>(rows.columns.size()));
         for (const ColumnView& column : rows.columns) {
-            seal.integer(static_cast<std::uint16_t>(column.id));
-            seal.integer(static_cast<std::uint8_t>(column.codec));
-            seal.integer(static_cast<std::uint32_t>(column.bytes.size()));
+            seal.integers(static_cast<std::uint16_t>(column.id), static_cast<std::uint8_t>(column.codec),
+                          static_cast<std::uint32_t>(column.bytes.size()));
             seal.bytes(column.bytes);
         }
     }
     for (const CountEntry& entry : counts) {
-        seal.integer(static_cast<std::uint8_t>(entry.series.kind));
-        seal.integer(entry.series.event.value);
-        seal.integer(static_cast<std::uint16_t>(entry.name));
-        seal.integer(entry.value);
+        seal.integers(static_cast<std::uint8_t>(entry.series.kind), entry.series.event.value,
+                      static_cast<std::uint16_t>(entry.name), entry.value);
     }
     for (const SeqRange& range : dropped) {
-        seal.integer(range.first.value);
-        seal.integer(range.last.value);
+        seal.integers(range.first.value, range.last.value);
     }
     for (const ClockPoint& point : clock_points) {
-        seal.integer(point.ticks.value);
-        seal.integer(static_cast<std::uint64_t>(point.utc_ns.value));
-        seal.integer(point.uncertainty_ns);
+        seal.integers(point.ticks.value, static_cast<std::uint64_t>(point.utc_ns.value), point.uncertainty_ns);
     }
     return seal.value();
 }

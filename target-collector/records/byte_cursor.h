@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -29,6 +28,11 @@ public:
         std::memcpy(&value, rest_.data(), sizeof(T));
         rest_ = rest_.subspan(sizeof(T));
         return is_foreign_ ? swapped(value) : value;
+    }
+    // Integers as wide as their variables.
+    template <class... Integers>
+    void read(Integers&... values) {
+        ((values = take<Integers>()), ...);
     }
     [[nodiscard]] std::uint16_t u16() { return take<std::uint16_t>(); }
     [[nodiscard]] std::uint32_t u32() { return take<std::uint32_t>(); }

@@ -93,8 +93,7 @@ std::optional<RecordTrailer> read_trailer(const RecordBytes& record, const Recor
     }
     ByteCursor cursor{record.bytes.last(size_bytes), layout.is_foreign};
     if (layout.has(type::kTid)) {
-        trailer.pid = cursor.u32();
-        trailer.tid = cursor.u32();
+        cursor.read(trailer.pid, trailer.tid);
     }
     trailer.time = layout.has(type::kTime) ? cursor.u64() : 0;
     trailer.id = layout.has(type::kId) ? cursor.u64() : 0;
@@ -118,11 +117,7 @@ std::optional<MapRecord> read_map(const RecordBytes& record, const RecordLayout&
     constexpr std::size_t kBuildIdAt = 4;
     ByteCursor cursor = cursor_of(record, layout);
     MapRecord map;
-    map.pid = cursor.u32();
-    map.tid = cursor.u32();
-    map.address = cursor.u64();
-    map.size = cursor.u64();
-    map.file_offset = cursor.u64();
+    cursor.read(map.pid, map.tid, map.address, map.size, map.file_offset);
     if (record.is(perf::RecordType::kMmap2)) {
         const auto identity = cursor.bytes(kIdentityBytes);
         if ((record.misc & perf::misc::kMmapBuildId) != 0 && !identity.empty()) {
@@ -130,13 +125,9 @@ std::optional<MapRecord> read_map(const RecordBytes& record, const RecordLayout&
             map.build_id = {reinterpret_cast<const char*>(identity.data()) + kBuildIdAt, size};
         } else {
             ByteCursor numbers{identity, layout.is_foreign};
-            map.device_major = numbers.u32();
-            map.device_minor = numbers.u32();
-            map.inode = numbers.u64();
-            map.inode_generation = numbers.u64();
+            numbers.read(map.device_major, map.device_minor, map.inode, map.inode_generation);
         }
-        map.protection = cursor.u32();
-        map.flags = cursor.u32();
+        cursor.read(map.protection, map.flags);
     }
     map.path = last_text(cursor);
     return if_whole(cursor, map);
@@ -146,8 +137,7 @@ std::optional<CommRecord> read_comm(const RecordBytes& record, const RecordLayou
     ByteCursor cursor = cursor_of(record, layout);
     CommRecord comm;
     comm.is_exec = (record.misc & perf::misc::kCommExec) != 0;
-    comm.pid = cursor.u32();
-    comm.tid = cursor.u32();
+    cursor.read(comm.pid, comm.tid);
     comm.name = last_text(cursor);
     return if_whole(cursor, comm);
 }
@@ -155,10 +145,7 @@ std::optional<CommRecord> read_comm(const RecordBytes& record, const RecordLayou
 std::optional<TaskRecord> read_task(const RecordBytes& record, const RecordLayout& layout) {
     ByteCursor cursor = cursor_of(record, layout);
     TaskRecord task;
-    task.pid = cursor.u32();
-    task.parent_pid = cursor.u32();
-    task.tid = cursor.u32();
-    task.parent_tid = cursor.u32();
+    cursor.read(task.pid, task.parent_pid, task.tid, task.parent_tid);
     return if_whole(cursor, task);
 }
 
@@ -166,8 +153,7 @@ std::optional<KernelSymbolRecord> read_kernel_symbol(const RecordBytes& record, 
     constexpr std::uint16_t kUnregister = 1;
     ByteCursor cursor = cursor_of(record, layout);
     KernelSymbolRecord symbol;
-    symbol.address = cursor.u64();
-    symbol.size = cursor.u32();
+    cursor.read(symbol.address, symbol.size);
     cursor.skip(sizeof(std::uint16_t));  // its type
     symbol.is_removed = (cursor.u16() & kUnregister) != 0;
     symbol.name = last_text(cursor);
@@ -189,8 +175,7 @@ std::optional<SwitchRecord> read_switch(const RecordBytes& record, const RecordL
     change.is_preempted = (record.misc & perf::misc::kSwitchOutPreempt) != 0;
     change.has_other = record.is(perf::RecordType::kSwitchCpuWide);
     if (change.has_other) {
-        change.other_pid = cursor.u32();
-        change.other_tid = cursor.u32();
+        cursor.read(change.other_pid, change.other_tid);
     }
     return if_whole(cursor, change);
 }
@@ -200,9 +185,7 @@ std::optional<ReadRecord> read_counts(const RecordBytes& record, const RecordLay
     ByteCursor cursor = cursor_of(record, layout);
     const auto has = [&](std::uint64_t field) { return (layout.read_format & field) != 0; };
     ReadRecord counts;
-    counts.pid = cursor.u32();
-    counts.tid = cursor.u32();
-    counts.value = cursor.u64();
+    cursor.read(counts.pid, counts.tid, counts.value);
     counts.enabled_ns = has(format::kTimeEnabled) ? cursor.u64() : 0;
     counts.running_ns = has(format::kTimeRunning) ? cursor.u64() : 0;
     counts.id = has(format::kId) ? cursor.u64() : record_id(record, layout).value_or(0);
@@ -213,8 +196,7 @@ std::optional<NamespacesRecord> read_namespaces(const RecordBytes& record, const
     constexpr std::uint64_t kNamespacesMax = 64;  // Linux has 8
     ByteCursor cursor = cursor_of(record, layout);
     NamespacesRecord namespaces;
-    namespaces.pid = cursor.u32();
-    namespaces.tid = cursor.u32();
+    cursor.read(namespaces.pid, namespaces.tid);
     namespaces.words.resize(2 * std::min(cursor.u64(), kNamespacesMax));
     for (std::uint64_t& word : namespaces.words) {
         word = cursor.u64();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 
 #include "schemas/perf/perf_event.h"
 #include "schemas/text/counter_unit.h"
@@ -70,18 +69,13 @@ std::optional<RecordedEvent> read_attr(std::span<const std::byte> attr, bool is_
     ByteCursor cursor{std::as_bytes(std::span{event.attr}), false};
     event.type = cursor.u32();
     cursor.skip(4);
-    event.config = cursor.u64();
-    event.period = cursor.u64();
-    event.sample_type = cursor.u64();
-    event.read_format = cursor.u64();
-    event.flags = cursor.u64();
+    cursor.read(event.config, event.period, event.sample_type, event.read_format, event.flags);
     event.has_trailers = event.is(attr_flags::kSampleIdAll);
     event.is_foreign = is_foreign;
     cursor.skip(8 + 8);
     // The oldest files lack the fields from here on.
     cursor.skip(8);
-    event.branch_sample_type = cursor.u64();
-    event.sample_regs_user = cursor.u64();
+    cursor.read(event.branch_sample_type, event.sample_regs_user);
     cursor.skip(4);
     event.clock_id = static_cast<std::int32_t>(cursor.u32());
     event.sample_regs_intr = cursor.u64();

@@ -62,12 +62,7 @@ bool StatReplay::take_threads(const RecordBytes& record) {
 bool StatReplay::take_reading(const RecordBytes& record) {
     ByteCursor cursor = cursor_of(record, events_.is_foreign());
     perf::StatRecord reading{};
-    reading.event_id = cursor.u64();
-    reading.cpu = cursor.u32();
-    reading.thread = cursor.u32();
-    reading.value = cursor.u64();
-    reading.enabled_ns = cursor.u64();
-    reading.running_ns = cursor.u64();
+    cursor.read(reading.event_id, reading.cpu, reading.thread, reading.value, reading.enabled_ns, reading.running_ns);
     if (cursor.failed() || readings_.size() == kReadingsMax) {
         return false;
     }

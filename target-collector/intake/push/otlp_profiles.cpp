@@ -6,7 +6,6 @@
 #include <limits>
 #include <set>
 #include <utility>
-#include <variant>
 
 #include "schemas/otlp/otlp_message.h"
 #include "schemas/pprof/checked_message.h"
@@ -60,13 +59,7 @@ public:
     }
 
     PushedRequest run() {
-        each<otlp::Request>(kept_->body, [this](auto& field) {
-            if (field.tag() == otlp::Request::kDictionary) {
-                read_dictionary(field.get_text());
-            } else {
-                field.skip();
-            }
-        });
+        each_of(kept_->body, otlp::Request::kDictionary, [this](auto& field) { read_dictionary(field.get_text()); });
         tables_ready_ = tables_;
         each_profile([this](std::string_view profile) { look_at(profile); }, [](std::string_view, std::string_view) {});
         each_profile([this](std::string_view profile) { take(profile); },
@@ -83,24 +76,22 @@ private:
         }
     }
 
+    // Visits the fields of one number.
+    template <class Field, class Visit>
+    static void each_of(std::string_view message, Field tag, const Visit& visit) {
+        CheckedMessage<Field> field{message};
+        while (field.next(tag)) {
+            visit(field);
+        }
+    }
+
     // -- tables -------------------------------------------------------------------------------------------------------
 
     void read_dictionary(std::string_view message) {
         // Strings first: the others refer to them.
-        each<otlp::Dictionary>(message, [this](auto& field) {
-            if (field.tag() == otlp::Dictionary::kString) {
-                strings_.push_back(field.get_text());
-            } else {
-                field.skip();
-            }
-        });
-        each<otlp::Dictionary>(message, [this](auto& field) {
-            if (field.tag() == otlp::Dictionary::kAttribute) {
-                attributes_.push_back(attribute(field.get_text()));
-            } else {
-                field.skip();
-            }
-        });
+        each_of(message, otlp::Dictionary::kString, [this](auto& field) { strings_.push_back(field.get_text()); });
+        each_of(message, otlp::Dictionary::kAttribute,
+                [this](auto& field) { attributes_.push_back(attribute(field.get_text())); });
         tables_->mappings.clear();
         each<otlp::Dictionary>(message, [this](auto& field) {
             switch (field.tag()) {
@@ -113,20 +104,10 @@ private:
         if (tables_->mappings.empty()) {
             tables_->mappings.emplace_back();
         }
-        each<otlp::Dictionary>(message, [this](auto& field) {
-            if (field.tag() == otlp::Dictionary::kLocation) {
-                tables_->locations.push_back(location(field.get_text()));
-            } else {
-                field.skip();
-            }
-        });
-        each<otlp::Dictionary>(message, [this](auto& field) {
-            if (field.tag() == otlp::Dictionary::kStack) {
-                kept_->stacks.push_back(stack(field.get_text()));
-            } else {
-                field.skip();
-            }
-        });
+        each_of(message, otlp::Dictionary::kLocation,
+                [this](auto& field) { tables_->locations.push_back(location(field.get_text())); });
+        each_of(message, otlp::Dictionary::kStack,
+                [this](auto& field) { kept_->stacks.push_back(stack(field.get_text())); });
     }
 
     template <class Table>
@@ -283,10 +264,7 @@ private:
 
     [[nodiscard]] std::vector<std::uint32_t> stack(std::string_view message) const {
         std::vector<std::uint32_t> made;
-        each<otlp::Stack>(message, [&](auto& field) {
-            if (field.tag() != otlp::Stack::kLocations) {
-                return field.skip();
-            }
+        each_of(message, otlp::Stack::kLocations, [&](auto& field) {
             field.each_number([&](std::uint64_t index) {
                 (void)at(tables_->locations, index, "location");
                 if (index != 0) {
@@ -301,25 +279,13 @@ private:
 
     template <class Visit, class Begin>
     void each_profile(const Visit& visit, const Begin& begin) {
-        each<otlp::Request>(kept_->body, [&](auto& request) {
-            if (request.tag() != otlp::Request::kResourceProfiles) {
-                return request.skip();
-            }
+        each_of(kept_->body, otlp::Request::kResourceProfiles, [&](auto& request) {
             const std::string_view resource_profiles = request.get_text();
             std::string_view resource;
-            each<otlp::ResourceProfiles>(resource_profiles, [&](auto& field) {
-                if (field.tag() == otlp::ResourceProfiles::kResource) {
-                    resource = field.get_text();
-                } else {
-                    field.skip();
-                }
-            });
-            each<otlp::ResourceProfiles>(resource_profiles, [&](auto& field) {
-                if (field.tag() != otlp::ResourceProfiles::kScopeProfiles) {
-                    return field.skip();
-                }
-                each_of_scope(field.get_text(), resource, visit, begin);
-            });
+            each_of(resource_profiles, otlp::ResourceProfiles::kResource,
+                    [&](auto& field) { resource = field.get_text(); });
+            each_of(resource_profiles, otlp::ResourceProfiles::kScopeProfiles,
+                    [&](auto& field) { each_of_scope(field.get_text(), resource, visit, begin); });
         });
     }
 
@@ -327,29 +293,14 @@ private:
     static void each_of_scope(std::string_view scope_profiles, std::string_view resource, const Visit& visit,
                               const Begin& begin) {
         std::string_view scope;
-        each<otlp::ScopeProfiles>(scope_profiles, [&](auto& field) {
-            if (field.tag() == otlp::ScopeProfiles::kScope) {
-                scope = field.get_text();
-            } else {
-                field.skip();
-            }
-        });
+        each_of(scope_profiles, otlp::ScopeProfiles::kScope, [&](auto& field) { scope = field.get_text(); });
         begin(resource, scope);
-        each<otlp::ScopeProfiles>(scope_profiles, [&](auto& field) {
-            if (field.tag() == otlp::ScopeProfiles::kProfiles) {
-                visit(field.get_text());
-            } else {
-                field.skip();
-            }
-        });
+        each_of(scope_profiles, otlp::ScopeProfiles::kProfiles, [&](auto& field) { visit(field.get_text()); });
     }
 
     // Looks for what only one of the layouts has.
     void look_at(std::string_view profile) {
-        each<otlp::Profile>(profile, [&](auto& field) {
-            if (field.tag() != otlp::Profile::kSamples) {
-                return field.skip();
-            }
+        each_of(profile, otlp::Profile::kSamples, [&](auto& field) {
             each<otlp::Sample>(field.get_text(), [&](auto& sample) { look_at_field(sample); });
         });
     }
@@ -382,20 +333,10 @@ private:
         process_ = {};
         resource_error_.clear();
         try {
-            each<otlp::Scope>(scope, [this](auto& field) {
-                if (field.tag() == otlp::Scope::kName) {
-                    process_.producer = printable(field.get_text()).substr(0, limits::kLabelSizeBytesMax);
-                } else {
-                    field.skip();
-                }
+            each_of(scope, otlp::Scope::kName, [this](auto& field) {
+                process_.producer = printable(field.get_text()).substr(0, limits::kLabelSizeBytesMax);
             });
-            each<otlp::Resource>(resource, [this](auto& field) {
-                if (field.tag() == otlp::Resource::kAttributes) {
-                    take_attribute(field.get_text());
-                } else {
-                    field.skip();
-                }
-            });
+            each_of(resource, otlp::Resource::kAttributes, [this](auto& field) { take_attribute(field.get_text()); });
         } catch (const Rejected& rejected) {
             resource_error_ = rejected.why;
         }
@@ -498,13 +439,8 @@ private:
             profile.types = {{type.empty() ? "samples" : printable(type), unit_of_pprof(unit)}};
         }
         const std::int64_t cpu_period = has_cpu_time ? period.value : 0;
-        each<otlp::Profile>(message, [&](auto& field) {
-            if (field.tag() == otlp::Profile::kSamples) {
-                take_sample(field.get_text(), period, cpu_period, profile);
-            } else {
-                field.skip();
-            }
-        });
+        each_of(message, otlp::Profile::kSamples,
+                [&](auto& field) { take_sample(field.get_text(), period, cpu_period, profile); });
     }
 
     static std::int64_t time_of(std::uint64_t ns) {

@@ -262,12 +262,8 @@ Result<Done> take_series(std::string_view message, const std::string& client, Ut
             labels[key] = value;
         } else if (series.tag() == Series::kSamples) {
             CheckedMessage<RawSample> sample{series.get_text()};
-            while (sample.next()) {
-                if (sample.tag() == RawSample::kProfile) {
-                    raw.push_back(sample.get_text());
-                } else {
-                    sample.skip();
-                }
+            while (sample.next(RawSample::kProfile)) {
+                raw.push_back(sample.get_text());
             }
         } else {
             series.skip();
@@ -337,12 +333,8 @@ Result<PushedRequest> read_pyroscope_push(std::string body, const std::string& c
     std::uint64_t row_count = 0;
     try {
         CheckedMessage<PushRequest> field{std::string_view{body}};
-        while (field.next()) {
-            if (field.tag() == PushRequest::kSeries) {
-                PERFLEET_TRY(take_series(field.get_text(), client, now, row_count, request));
-            } else {
-                field.skip();
-            }
+        while (field.next(PushRequest::kSeries)) {
+            PERFLEET_TRY(take_series(field.get_text(), client, now, row_count, request));
         }
     } catch (const protozero::exception& exception) {
         return Error{ErrorCode::kInvalid, std::string{"no push.v1.PushRequest ("} + exception.what() + ")"};
