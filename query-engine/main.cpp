@@ -33,6 +33,7 @@
 #include "schemas/peers/local_socket.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/pprof/pprof_profile.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 #include "target-collector/intake/pprof/pprof_import.h"
@@ -155,7 +156,7 @@ Result<PushedSessions::Hashes> stored_parts(StoreReader& store, UtcNs since) {
 }
 
 // HTTP beside ZeroMQ: the same queries, until it is destroyed.
-class HttpService {
+class HttpService : NonCopyable {
 public:
     Result<Done> start(const HttpOptions& options, const std::string& data, StoreReader& store, HttpBackend backend,
                        const LogSink& log) {
@@ -197,9 +198,6 @@ public:
             ::unlink(socket_path_.c_str());
         }
     }
-    HttpService() = default;
-    HttpService(const HttpService&) = delete;
-    HttpService& operator=(const HttpService&) = delete;
     // Empty: there is none.
     [[nodiscard]] const std::string& address() const { return address_; }
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "schemas/vocabulary/non_copyable.h"
+
 namespace perfleet {
 
 // The files that a program reads without --config: $XDG_CONFIG_HOME/perfleet/PROGRAM.toml, or the same below ~/.config;
@@ -19,13 +21,11 @@ namespace perfleet {
 [[nodiscard]] std::vector<std::string> default_config_files(const CLI::App& app);
 
 // The config files of one program. Must live while its CLI::App parses.
-class ConfigFiles {
+class ConfigFiles : NonCopyable {
 public:
     // Adds --config, --check-config and --show-config. Parsing throws CLI::ConfigError with every fault of the files,
     // as FILE:LINE: what is wrong.
     explicit ConfigFiles(CLI::App& app);
-    ConfigFiles(const ConfigFiles&) = delete;
-    ConfigFiles& operator=(const ConfigFiles&) = delete;
 
 private:
     struct Setting {

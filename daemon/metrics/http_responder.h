@@ -18,10 +18,11 @@
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/wake_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
-class HttpResponder {
+class HttpResponder : NonCopyable {
 public:
     static constexpr std::size_t kConnectionsMax = 64;
     static constexpr std::size_t kRequestSizeBytesMax = 8U << 10;
@@ -38,8 +39,6 @@ public:
     // `listening_fd` must be bound, listening and non-blocking.
     HttpResponder(FileDescriptor listening_fd, Handler handler);
     ~HttpResponder();
-    HttpResponder(const HttpResponder&) = delete;
-    HttpResponder& operator=(const HttpResponder&) = delete;
 
     // Connections that were closed before they got an answer. From any thread.
     [[nodiscard]] std::uint64_t dropped_count() const { return dropped_count_; }

@@ -12,9 +12,11 @@
 #include <string>
 #include <thread>
 
+#include "schemas/vocabulary/non_copyable.h"
+
 namespace perfleet {
 
-class LiveLine {
+class LiveLine : NonCopyable {
 public:
     // The text of the line, for this many columns; longer text is cut in the middle.
     using Text = std::function<std::string(std::size_t column_count)>;
@@ -22,9 +24,6 @@ public:
     // Whether a line would be visible on standard error.
     [[nodiscard]] static bool is_possible();
 
-    LiveLine() = default;
-    LiveLine(const LiveLine&) = delete;
-    LiveLine& operator=(const LiveLine&) = delete;
     ~LiveLine() { stop(); }
 
     // Shows `text`, which is called about once a second on another thread, first after `delay`. Does nothing unless

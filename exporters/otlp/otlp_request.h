@@ -22,6 +22,7 @@
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/stack/frame_names.h"
 #include "schemas/otlp/otlp_message.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
@@ -36,11 +37,9 @@ struct OtlpRow {
     std::int64_t value = 0;
 };
 
-class OtlpRequest {
+class OtlpRequest : NonCopyable {
 public:
     OtlpRequest(const ProfileTables& tables, const TextNumbers& texts, QueryMemory& memory);
-    OtlpRequest(const OtlpRequest&) = delete;
-    OtlpRequest& operator=(const OtlpRequest&) = delete;
 
     // The session and event (an index of ProfileTables::events()) of the rows that follow.
     void choose(const Scan& scan, std::size_t session_index, std::size_t event);

@@ -15,6 +15,7 @@
 #include "exporters/rows/file_clock.h"
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/scan/scan.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "storage/dictionary/epoch_dictionary.h"
 
 namespace perfleet {
@@ -87,13 +88,11 @@ public:
 // Errors: kUsage when the selection holds several targets: their process ids collide, and their clocks differ.
 [[nodiscard]] Result<Done> check_one_target(const Scan& scan);
 
-class RowMerge {
+class RowMerge : NonCopyable {
 public:
     // Borrows all three.
     RowMerge(const Scan& scan, const EventTable& events, const FileClock& clock);
     ~RowMerge();
-    RowMerge(const RowMerge&) = delete;
-    RowMerge& operator=(const RowMerge&) = delete;
 
     // The epochs with selected samples, by their first row. Empty: nothing to export.
     [[nodiscard]] std::span<const MergedEpoch> epochs() const { return epochs_; }

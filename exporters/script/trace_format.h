@@ -17,9 +17,11 @@
 #include <variant>
 #include <vector>
 
+#include "schemas/vocabulary/non_copyable.h"
+
 namespace perfleet {
 
-class TraceFormat {
+class TraceFormat : NonCopyable {
 public:
     // The kernel function at an address, for %ps and %pS: its name, empty if it isn't known, and where it starts.
     struct Function {
@@ -32,8 +34,6 @@ public:
     // `system` is what stands before the colon of the event's name.
     TraceFormat(const std::string& system, std::string_view format_untrusted, FindFunction find_function);
     ~TraceFormat();
-    TraceFormat(const TraceFormat&) = delete;
-    TraceFormat& operator=(const TraceFormat&) = delete;
 
     // As `perf script` prints it; empty where the format can't be read.
     [[nodiscard]] std::string text(std::uint32_t cpu, std::string_view raw_untrusted);

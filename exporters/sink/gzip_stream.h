@@ -8,15 +8,14 @@
 #include <string_view>
 
 #include "query-engine/service/query.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
-class GzipStream {
+class GzipStream : NonCopyable {
 public:
     explicit GzipStream(ExportSink& sink);
     ~GzipStream();
-    GzipStream(const GzipStream&) = delete;
-    GzipStream& operator=(const GzipStream&) = delete;
 
     [[nodiscard]] Result<Done> write(std::string_view bytes);
     // To be called once, after the last write.

@@ -10,15 +10,14 @@
 
 #include "gateway/admission/untrusted.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
-class Decoder {
+class Decoder : NonCopyable {
 public:
     Decoder();
     ~Decoder();
-    Decoder(const Decoder&) = delete;
-    Decoder& operator=(const Decoder&) = delete;
 
     // The message borrows from `frame` and the decoder, until the next call. Errors: kTooLarge, kTruncated, kInvalid.
     [[nodiscard]] Result<MessageUntrusted> decode(std::span<const std::byte> frame);

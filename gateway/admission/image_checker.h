@@ -23,6 +23,7 @@
 #include "schemas/host/wake_event.h"
 #include "schemas/session/image_content.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
@@ -48,12 +49,10 @@ struct CheckedOrder {
     Result<OrderedSymbols> symbols;
 };
 
-class ImageChecker {
+class ImageChecker : NonCopyable {
 public:
     ImageChecker();
     ~ImageChecker();
-    ImageChecker(const ImageChecker&) = delete;
-    ImageChecker& operator=(const ImageChecker&) = delete;
 
     void begin(ReceivedImage image);
     void begin(std::uint64_t ticket, OperatorCommand order);

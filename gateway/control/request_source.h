@@ -9,14 +9,12 @@
 #include <vector>
 
 #include "gateway/control/operator_message.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
-class RequestSource {
+class RequestSource : NonCopyable {
 public:
-    RequestSource() = default;
-    RequestSource(const RequestSource&) = delete;
-    RequestSource& operator=(const RequestSource&) = delete;
     virtual ~RequestSource() = default;
 
     // Readable when take() has something to do; -1: call take() several times a second.

@@ -16,16 +16,15 @@
 
 #include "gateway/control/operator_message.h"
 #include "schemas/host/wake_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
 
-class SessionEditor {
+class SessionEditor : NonCopyable {
 public:
     explicit SessionEditor(Store& store);
     ~SessionEditor();
-    SessionEditor(const SessionEditor&) = delete;
-    SessionEditor& operator=(const SessionEditor&) = delete;
 
     // Readable when take() has an answer.
     [[nodiscard]] int fd() const { return done_event_.fd(); }

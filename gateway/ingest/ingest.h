@@ -22,13 +22,14 @@
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/time.h"
 #include "schemas/wire/delivery_limits.h"
 #include "storage/store/store.h"
 
 namespace perfleet {
 
-class Ingest {
+class Ingest : NonCopyable {
 public:
     struct Now {
         std::uint64_t monotonic_ns = 0;
@@ -54,8 +55,6 @@ public:
 
     // `store` and `link` are borrowed. Errors: those of reading the store.
     [[nodiscard]] static Result<std::unique_ptr<Ingest>> open(Options options, Store& store, PeerLink& link);
-    Ingest(const Ingest&) = delete;
-    Ingest& operator=(const Ingest&) = delete;
     ~Ingest();
 
     // How a frame was received.

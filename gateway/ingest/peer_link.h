@@ -5,13 +5,12 @@
 #include <span>
 #include <string_view>
 
+#include "schemas/vocabulary/non_copyable.h"
+
 namespace perfleet {
 
-class PeerLink {
+class PeerLink : NonCopyable {
 public:
-    PeerLink() = default;
-    PeerLink(const PeerLink&) = delete;
-    PeerLink& operator=(const PeerLink&) = delete;
     virtual ~PeerLink() = default;
 
     // Drops a frame that can't be sent; important ones are repeated.

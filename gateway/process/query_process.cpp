@@ -2,6 +2,7 @@
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/host/wake_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -34,11 +35,9 @@ struct QueryAddresses {
 };
 
 // One run of the program. The destructor kills it.
-class Run {
+class Run : NonCopyable {
 public:
     Run(pid_t pid, FileDescriptor output) : pid_{pid}, output_{std::move(output)} {}
-    Run(const Run&) = delete;
-    Run& operator=(const Run&) = delete;
     ~Run() { stop(); }
 
     [[nodiscard]] int output() const { return output_.get(); }

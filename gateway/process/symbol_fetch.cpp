@@ -17,13 +17,14 @@
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/wake_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 namespace {
 
 constexpr int kPauseFactor = 10;
 
-class PeriodicSymbolFetch final : public SymbolFetch {
+class PeriodicSymbolFetch final : public SymbolFetch, NonCopyable {
 public:
     explicit PeriodicSymbolFetch(Options options) : options_{std::move(options)}, thread_{[this] { run(); }} {}
 
@@ -31,8 +32,6 @@ public:
         stop_.signal();
         thread_.join();
     }
-    PeriodicSymbolFetch(const PeriodicSymbolFetch&) = delete;
-    PeriodicSymbolFetch& operator=(const PeriodicSymbolFetch&) = delete;
 
 private:
     using Clock = std::chrono::steady_clock;

@@ -25,6 +25,7 @@
 #include "schemas/peers/local_socket.h"
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/zmtp/server.h"
 
 namespace perfleet {
@@ -45,7 +46,7 @@ struct ReceptionOptions {
     std::function<void(std::string_view)> log;  // called on any thread
 };
 
-class Reception final : private zmtp::Server::Sink {
+class Reception final : private zmtp::Server::Sink, NonCopyable {
 public:
     struct Counts {
         std::uint64_t messages_dropped = 0;  // of disconnected peers
@@ -63,8 +64,6 @@ public:
     [[nodiscard]] static Result<std::unique_ptr<Reception>> open(const ReceptionOptions& options);
     // Sends the pending replies.
     ~Reception() override;
-    Reception(const Reception&) = delete;
-    Reception& operator=(const Reception&) = delete;
 
     // The endpoints that were bound, with their ports.
     [[nodiscard]] const std::vector<std::string>& endpoints() const { return endpoints_; }

@@ -15,6 +15,7 @@
 
 #include "query-engine/limits/query_limits.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
@@ -34,7 +35,7 @@ private:
     std::atomic<std::size_t> query_count_{0};
 };
 
-class QueryMemory {
+class QueryMemory : NonCopyable {
 public:
     // Borrows the pool, if there is one; all shares end before it does.
     explicit QueryMemory(std::size_t size_bytes_max = limits::kQueryMemorySizeBytes, MemoryPool* pool = nullptr)
@@ -48,8 +49,6 @@ public:
             --pool_->query_count_;
         }
     }
-    QueryMemory(const QueryMemory&) = delete;
-    QueryMemory& operator=(const QueryMemory&) = delete;
 
     [[nodiscard]] std::size_t size_bytes_max() const { return size_bytes_max_; }
     [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }

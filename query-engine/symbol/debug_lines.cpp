@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "schemas/host/file_descriptor.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 namespace debug_lines {
@@ -27,7 +28,7 @@ constexpr unsigned kGnuDiscriminator = 0x2136;         // DW_AT_GNU_discriminato
 constexpr std::size_t kNameSizeBytesMax = 64U << 10U;  // of a function or a file; longer ones are ignored
 
 // One file with its DWARF.
-class DebugFile {
+class DebugFile : NonCopyable {
 public:
     static Result<std::unique_ptr<DebugFile>> open(const std::string& path) {
         // Never waits where the path names a pipe.
@@ -57,8 +58,6 @@ public:
         ::dwarf_end(dwarf_);
         ::elf_end(elf_);
     }
-    DebugFile(const DebugFile&) = delete;
-    DebugFile& operator=(const DebugFile&) = delete;
 
     // Drops everything that libdw has decoded.
     Result<Done> restart(const std::string& path) {

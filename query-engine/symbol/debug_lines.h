@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
@@ -43,7 +44,7 @@ struct SourceFrame {
     friend bool operator==(const SourceFrame&, const SourceFrame&) = default;
 };
 
-class DebugLines {
+class DebugLines : NonCopyable {
 public:
     // Finds the file with debug entries shared by several files (.gnu_debugaltlink) by its name there and its raw
     // build-id; empty: not found.
@@ -57,8 +58,6 @@ public:
     [[nodiscard]] static Result<std::unique_ptr<DebugLines>> of_memory(std::string bytes, const std::string& name,
                                                                        const FindShared& find_shared);
 
-    DebugLines(const DebugLines&) = delete;
-    DebugLines& operator=(const DebugLines&) = delete;
     ~DebugLines();
 
     // The innermost inlined function first, the function that holds the code last; empty: unknown.

@@ -13,13 +13,14 @@
 #include <string_view>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
 // Whether DEBUGINFOD_URLS names a server.
 [[nodiscard]] bool has_debuginfod_urls();
 
-class Debuginfod {
+class Debuginfod : NonCopyable {
 public:
     static constexpr std::uint64_t kFileSizeBytesMax = 1U << 30;
     static constexpr std::chrono::seconds kTimeMax{60};  // of all downloads together
@@ -28,8 +29,6 @@ public:
 
     explicit Debuginfod(std::chrono::nanoseconds time_max = kTimeMax);
     ~Debuginfod();
-    Debuginfod(const Debuginfod&) = delete;
-    Debuginfod& operator=(const Debuginfod&) = delete;
 
     // The file's path in the cache. Errors: kNotFound (no server has it), kTooLarge, kUnavailable (time is up, no
     // server answers, the library can't be loaded); kUnavailable is returned once, then kNotFound.

@@ -14,6 +14,7 @@
 
 #include "schemas/perf/build_id.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
@@ -57,7 +58,7 @@ struct ElfSymbol {
 [[nodiscard]] std::optional<std::uint64_t> address_of(const std::vector<ElfSegment>& segments,
                                                       std::uint64_t file_offset);
 
-class ElfFile {
+class ElfFile : NonCopyable {
 public:
     // Errors: kNotFound, kPermission, kIo (with the path); kInvalid for what is no ELF file.
     [[nodiscard]] static Result<std::unique_ptr<ElfFile>> open(const std::string& path);
@@ -65,8 +66,6 @@ public:
     // An image in memory, such as the vdso; the bytes are copied.
     [[nodiscard]] static Result<std::unique_ptr<ElfFile>> from_memory(std::string bytes, std::string name);
 
-    ElfFile(const ElfFile&) = delete;
-    ElfFile& operator=(const ElfFile&) = delete;
     ~ElfFile();
 
     [[nodiscard]] const std::string& path() const { return path_; }

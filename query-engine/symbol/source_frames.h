@@ -15,18 +15,17 @@
 #include "query-engine/symbol/debug_lines.h"
 #include "query-engine/symbol/symbolizer.h"
 #include "schemas/pprof/kept_sources.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/read/reader.h"
 
 namespace perfleet {
 
-class SourceFrames {
+class SourceFrames : NonCopyable {
 public:
     // Borrows the store; may be null.
     SourceFrames(const StoreReader* store, SymbolPaths paths);
     ~SourceFrames();
-    SourceFrames(const SourceFrames&) = delete;
-    SourceFrames& operator=(const SourceFrames&) = delete;
 
     // DebugLines::frames_at() for each of these offsets (as Frame::offset), or the place that an import kept; empty for
     // kernels and images without available debug information.

@@ -14,6 +14,8 @@
 #include <memory>
 #include <vector>
 
+#include "schemas/vocabulary/non_copyable.h"
+
 namespace perfleet {
 
 struct SymbolPlace {
@@ -23,12 +25,8 @@ struct SymbolPlace {
     std::uint32_t name_number = 0;
 };
 
-class SymbolPlaces {
+class SymbolPlaces : NonCopyable {
 public:
-    SymbolPlaces() = default;
-    SymbolPlaces(const SymbolPlaces&) = delete;
-    SymbolPlaces& operator=(const SymbolPlaces&) = delete;
-
     void add(SymbolPlace place) { places_.push_back(place); }
     [[nodiscard]] std::size_t size() const { return places_.size() - dropped_.size(); }
 
@@ -41,12 +39,10 @@ public:
     void add_borders(std::vector<std::uint64_t>& borders) const;
 
     // Finds the symbols of ascending addresses. Borrows the places, which must not change meanwhile.
-    class Finder {
+    class Finder : NonCopyable {
     public:
         explicit Finder(const SymbolPlaces& places);
         ~Finder();
-        Finder(const Finder&) = delete;
-        Finder& operator=(const Finder&) = delete;
         // Null if no symbol covers the address.
         [[nodiscard]] const SymbolPlace* find(std::uint64_t address);
 

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/read/reader.h"
 
@@ -64,7 +65,7 @@ struct SourceInName {
     std::uint64_t first_line = 0;
 };
 
-class Symbolizer {
+class Symbolizer : NonCopyable {
 public:
     // Flag of an image whose offsets are numbers from number_of_made(); stored images never have it.
     static constexpr std::uint64_t kMadeFrame = 1ULL << 63U;
@@ -75,8 +76,6 @@ public:
     // `tables_size_bytes_max`, and never more than kTablesSizeBytesMax, beside those in use.
     Symbolizer(const StoreReader* store, SymbolPaths paths, std::size_t tables_size_bytes_max = kTablesSizeBytesMax);
     ~Symbolizer();
-    Symbolizer(const Symbolizer&) = delete;
-    Symbolizer& operator=(const Symbolizer&) = delete;
 
     [[nodiscard]] Symbol resolve(const ImageDefinition& image, std::uint64_t offset);
 

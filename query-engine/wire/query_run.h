@@ -11,11 +11,12 @@
 
 #include "query-engine/wire/query_queue.h"
 #include "schemas/host/wake_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
 // Passes chunks from the queries' threads to the socket's thread, which is woken by a descriptor.
-class Outbox {
+class Outbox : NonCopyable {
 public:
     struct Item {
         QueryName name;
@@ -24,8 +25,6 @@ public:
     };
 
     Outbox();
-    Outbox(const Outbox&) = delete;
-    Outbox& operator=(const Outbox&) = delete;
 
     void post(Item item);
     [[nodiscard]] std::deque<Item> take_all();
@@ -37,13 +36,11 @@ private:
     WakeEvent wake_event_;
 };
 
-class QueryRun : public QueryReply {
+class QueryRun : public QueryReply, NonCopyable {
 public:
     // Starts the thread. All are borrowed.
     QueryRun(QueryName name, query_message::Ask ask, const QueryHandler& handler, Outbox& outbox);
     ~QueryRun() override;
-    QueryRun(const QueryRun&) = delete;
-    QueryRun& operator=(const QueryRun&) = delete;
 
     // To be called by the socket's thread.
     void add_credit(std::uint32_t chunk_count);

@@ -9,16 +9,15 @@
 #include <string_view>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
 // Compresses a body piece by piece.
-class GzipBody {
+class GzipBody : NonCopyable {
 public:
     GzipBody();
     ~GzipBody();
-    GzipBody(const GzipBody&) = delete;
-    GzipBody& operator=(const GzipBody&) = delete;
 
     // What can be sent by now; after the last piece all of it.
     [[nodiscard]] std::string add(std::string_view bytes, bool is_last);

@@ -20,6 +20,7 @@
 #include "schemas/peers/public_key.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
@@ -42,7 +43,7 @@ private:
     std::unordered_map<PublicKey, Entry, PublicKey::Hash> entries_;
 };
 
-class KeyFolder {
+class KeyFolder : NonCopyable {
 public:
     static constexpr std::uint64_t kLookEveryNs = 1'000'000'000;
     static constexpr std::uint64_t kWholeLookNs = 30'000'000'000;        // with inotify
@@ -54,8 +55,6 @@ public:
     // kPermission (others can write to it), with the way out.
     [[nodiscard]] static Result<std::unique_ptr<KeyFolder>> open(std::string_view option, std::string path,
                                                                  LogText log);
-    KeyFolder(const KeyFolder&) = delete;
-    KeyFolder& operator=(const KeyFolder&) = delete;
 
     // Checks for changes, at most as often as needed, and reads them; call it every kLookEveryNs. True: set() has
     // changed. A deleted folder revokes all keys; an unreadable one changes nothing; both are logged.

@@ -5,17 +5,16 @@
 #include <cwchar>
 
 #include "schemas/text/utf8.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 namespace {
 
 // Selects a locale whose wcwidth() knows Unicode, whatever the user's locale. C.UTF-8 is part of glibc.
-class UnicodeLocale {
+class UnicodeLocale : NonCopyable {
 public:
     UnicodeLocale() : before_{::uselocale(unicode())} {}
     ~UnicodeLocale() { ::uselocale(before_); }
-    UnicodeLocale(const UnicodeLocale&) = delete;
-    UnicodeLocale& operator=(const UnicodeLocale&) = delete;
 
 private:
     static locale_t unicode() {

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "schemas/peers/key_file.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet::zeromq {
 
@@ -23,7 +24,7 @@ namespace perfleet::zeromq {
 // second at most.
 [[nodiscard]] std::shared_ptr<void> shared_context();
 
-class Connection {
+class Connection : NonCopyable {
 public:
     enum class Event : std::uint8_t {
         kNone,
@@ -43,8 +44,6 @@ public:
                                                           const std::string& address, const ConnectKeys* keys,
                                                           std::size_t message_size_bytes_max);
     ~Connection();
-    Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
 
     [[nodiscard]] Event next_event();
 

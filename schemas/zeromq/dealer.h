@@ -21,6 +21,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/zeromq/connection.h"
 #include "schemas/zeromq/resolver.h"
 
@@ -34,13 +35,11 @@ struct DealerOptions {
     std::uint64_t frames_per_second = 2'000;
 };
 
-class Dealer {
+class Dealer : NonCopyable {
 public:
     // With `keys` it speaks CURVE. Errors: kUsage (endpoint, named with "--gateway"), kInvalid (not a pair of keys).
     [[nodiscard]] static Result<std::unique_ptr<Dealer>> connect(const std::string& endpoint, const ConnectKeys* keys,
                                                                  const DealerOptions& options);
-    Dealer(const Dealer&) = delete;
-    Dealer& operator=(const Dealer&) = delete;
 
     // Never blocks; copies the message. False: other messages must be sent first, or there is no connection, or
     // reconnected() hasn't reported it yet. If the server has hung up, messages that weren't received yet are dropped.

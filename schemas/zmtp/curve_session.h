@@ -14,18 +14,17 @@
 #include <string>
 #include <string_view>
 
+#include "schemas/vocabulary/non_copyable.h"
+
 namespace perfleet::zmtp {
 
-class CurveSession {
+class CurveSession : NonCopyable {
 public:
     static constexpr std::size_t kMessageOverheadBytes = 33;  // of a body: name, nonce, MAC and flags
 
     // Flags inside a MESSAGE, which differ from those of a frame. On the wire: must not change.
     static constexpr std::uint8_t kMoreInside = 1;
     static constexpr std::uint8_t kCommandInside = 2;
-
-    CurveSession(const CurveSession&) = delete;
-    CurveSession& operator=(const CurveSession&) = delete;
 
     // Call it after READY. Decrypts the body of a MESSAGE frame into flags and payload; the payload is in `space` (as
     // large as the body) until the next call.

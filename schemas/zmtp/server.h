@@ -40,6 +40,7 @@
 #include "schemas/peers/transport_counts.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/zmtp/key_gate.h"
 #include "schemas/zmtp/listener.h"
 #include "schemas/zmtp/peer_protocol.h"
@@ -61,7 +62,7 @@ struct ServerLimits {
     std::uint64_t first_message_ns = 15'000'000'000;
 };
 
-class Server {
+class Server : NonCopyable {
 public:
     struct Message {
         ConnectionId from = 0;
@@ -90,8 +91,6 @@ public:
     [[nodiscard]] static Result<std::unique_ptr<Server>> open(const ServerLimits& limits,
                                                               const std::optional<KeyPlaces>& keys, Sink& sink,
                                                               const LogText& log);
-    Server(const Server&) = delete;
-    Server& operator=(const Server&) = delete;
     ~Server();
 
     // Peers of a local listener use NULL; their stated identity is accepted.

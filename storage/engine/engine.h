@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "storage/engine/shard_leases.h"
 #include "storage/key/domain.h"
 #include "storage/key/key_bytes.h"
@@ -70,11 +71,8 @@ struct KnownDamage {
 
 // The keys and values of a range, ascending. Those of a domain are as they were at one moment since the cursor was
 // opened: later writes, erasures and refreshes don't change them. One thread at a time; must end before its engine.
-class EngineCursor {
+class EngineCursor : NonCopyable {
 public:
-    EngineCursor() = default;
-    EngineCursor(const EngineCursor&) = delete;
-    EngineCursor& operator=(const EngineCursor&) = delete;
     virtual ~EngineCursor() = default;
 
     // Goes to the first key, then to each next one; false at the end. An error ends the cursor, too.
@@ -91,11 +89,8 @@ protected:
     std::string_view value_;
 };
 
-class Engine {
+class Engine : NonCopyable {
 public:
-    Engine() = default;
-    Engine(const Engine&) = delete;
-    Engine& operator=(const Engine&) = delete;
     virtual ~Engine() = default;
 
     // Null if the process holds all shards while the engine is open.

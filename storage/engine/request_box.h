@@ -13,17 +13,15 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
-class RequestBox {
+class RequestBox : NonCopyable {
 public:
     static constexpr std::size_t kRequestsMax = 1'024;             // of all operators, without an answer
     static constexpr std::uint64_t kRequestLifetimeS = 2 * 3'600;  // then a gateway removes it or its answer
 
-    RequestBox() = default;
-    RequestBox(const RequestBox&) = delete;
-    RequestBox& operator=(const RequestBox&) = delete;
     virtual ~RequestBox() = default;
 
     struct Request {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
@@ -22,11 +23,8 @@ struct GatewayAddress {
     friend bool operator==(const GatewayAddress&, const GatewayAddress&) = default;
 };
 
-class ShardLeases {
+class ShardLeases : NonCopyable {
 public:
-    ShardLeases() = default;
-    ShardLeases(const ShardLeases&) = delete;
-    ShardLeases& operator=(const ShardLeases&) = delete;
     virtual ~ShardLeases() = default;
 
     // Joins the gateways and then takes its part of the shards. Errors: kBusy (a process that doesn't share the store

@@ -15,6 +15,7 @@
 #include "schemas/session/image_content.h"
 #include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "storage/model/batch.h"
 #include "storage/model/keys.h"
 #include "storage/model/seq_cursor.h"
@@ -26,11 +27,8 @@ namespace perfleet {
 // Safe for use by several threads at once. Visitors borrow their arguments until they return. Errors: kCorrupt names
 // the key of a damaged value; kIo has the engine's message. Damage hides nothing else: visits continue after it and
 // report it at the end; lists leave out what is damaged (see damage()).
-class StoreReader {
+class StoreReader : NonCopyable {
 public:
-    StoreReader() = default;
-    StoreReader(const StoreReader&) = delete;
-    StoreReader& operator=(const StoreReader&) = delete;
     virtual ~StoreReader() = default;
 
     // Set when the store was created.

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/time.h"
 #include "storage/compact/compaction_step.h"
 #include "storage/model/keys.h"
@@ -17,11 +18,8 @@
 namespace perfleet {
 
 // May run beside the thread that writes: compact() by one thread at a time, all other changes by one thread at a time.
-class StoreMaintenance {
+class StoreMaintenance : NonCopyable {
 public:
-    StoreMaintenance() = default;
-    StoreMaintenance(const StoreMaintenance&) = delete;
-    StoreMaintenance& operator=(const StoreMaintenance&) = delete;
     virtual ~StoreMaintenance() = default;
 
     // Replaces the session's name; empty: removes it. Durable when this returns Done. Threads: as drop(). Errors:

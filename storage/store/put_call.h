@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "storage/engine/owned_changes.h"
 #include "storage/read/keyed_reads.h"
 #include "storage/store/known_seqs.h"
@@ -14,12 +15,10 @@ namespace perfleet {
 
 // One call of put: judges batch after batch and gathers the changes to write. Unless keep() is called, its changes of
 // KnownSeqs are undone.
-class PutCall {
+class PutCall : NonCopyable {
 public:
     PutCall(const KeyedReads& reads, KnownSeqs& known, const Partition& partition, bool is_dropped)
         : reads_{&reads}, known_{&known}, partition_{partition}, is_dropped_{is_dropped} {}
-    PutCall(const PutCall&) = delete;
-    PutCall& operator=(const PutCall&) = delete;
     ~PutCall();
 
     // Errors: as Store::put.

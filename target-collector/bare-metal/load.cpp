@@ -1,5 +1,6 @@
 #include "target-collector/bare-metal/load.h"
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/bare-metal/registers.h"
 
 namespace perfleet::bare_metal {
@@ -38,11 +39,9 @@ void write_trace(std::uint64_t function, std::uint64_t stop_ticks, std::uint64_t
 }
 
 // Adds what passes until the end of its scope to what the function took, and traces it.
-class Timed {
+class Timed : NonCopyable {
 public:
     Timed(volatile std::uint64_t& into, std::uint64_t function) : into_{into}, function_{function}, begun_{counter()} {}
-    Timed(const Timed&) = delete;
-    Timed& operator=(const Timed&) = delete;
     ~Timed() {
         const std::uint64_t now = counter();
         into_ = into_ + (now - begun_);

@@ -12,20 +12,19 @@
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
 // The file that a shell would run for `name`. Errors: kNotFound, kInvalid (found, but it can't be run).
 [[nodiscard]] Result<std::string> find_command(const std::string& name);
 
-class Command {
+class Command : NonCopyable {
 public:
     // Forks; the child waits. `words` has at least one; `variables`, as NAME=VALUE, are added to its environment.
     // Errors: find_command()'s, kIo.
     [[nodiscard]] static Result<std::unique_ptr<Command>> start(const std::vector<std::string>& words,
                                                                 const std::vector<std::string>& variables = {});
-    Command(const Command&) = delete;
-    Command& operator=(const Command&) = delete;
     ~Command();
 
     [[nodiscard]] pid_t pid() const { return pid_; }

@@ -19,13 +19,14 @@
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kinds.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/result.h"
 #include "schemas/vocabulary/row_view.h"
 #include "target-collector/message/capnp_writer.h"
 
 namespace perfleet {
 
-class BatchBuilderCore {
+class BatchBuilderCore : NonCopyable {
 private:
     struct Slot;
 
@@ -49,8 +50,6 @@ public:
     // fit depends on their kinds: values_count() gives a sufficient size. Borrowed.
     BatchBuilderCore(std::span<std::uint64_t> values, std::span<std::byte> bytes, std::uint32_t row_count_max,
                      const TableViews& tables);
-    BatchBuilderCore(const BatchBuilderCore&) = delete;
-    BatchBuilderCore& operator=(const BatchBuilderCore&) = delete;
 
     // The highest number of any kind but detailed samples, of which fewer fit into a batch.
     static constexpr std::uint32_t kIntegerColumnsMax = [] {

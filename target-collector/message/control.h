@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/result.h"
 #include "schemas/wire/protocol.h"
 
@@ -29,12 +30,8 @@ struct ControlAnswer {
 inline constexpr std::size_t kControlReasonSizeBytesMax = 160;
 
 // Applies control requests to a running measurement. Called on the thread that makes rows.
-class ControlTaker {
+class ControlTaker : NonCopyable {
 public:
-    ControlTaker() = default;
-    ControlTaker(const ControlTaker&) = delete;
-    ControlTaker& operator=(const ControlTaker&) = delete;
-
     // When it returns, new rows have the requested weights. Unless the answer is kApplied, nothing has changed. A
     // reason is borrowed until the next call.
     [[nodiscard]] virtual ControlAnswer take_request(const ControlRequest& order) = 0;

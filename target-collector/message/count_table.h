@@ -11,6 +11,7 @@
 
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/series.h"
 
 namespace perfleet {
@@ -18,15 +19,13 @@ namespace perfleet {
 // The series for counts without an entry of their own.
 inline constexpr Series kOverflowSeries{Kind::kTask, kNoEvent};
 
-class CountTable {
+class CountTable : NonCopyable {
 public:
     // Reserved for (kTask, kNoEvent): one entry for each name.
     static constexpr std::size_t kOverflowEntriesMax = 32;
 
     // `memory`: more entries than kOverflowEntriesMax. Borrowed.
     explicit CountTable(std::span<CountEntry> memory);
-    CountTable(const CountTable&) = delete;
-    CountTable& operator=(const CountTable&) = delete;
 
     void add(Series series, CountName name, std::uint64_t value);
     [[nodiscard]] std::uint64_t get(Series series, CountName name) const;  // 0 if it was never counted

@@ -21,6 +21,7 @@
 #include <span>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/result.h"
 #include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
@@ -33,12 +34,9 @@ inline constexpr std::size_t kLiveCountsCopyOffset = 64 + limits::kCountsMax * k
 inline constexpr std::size_t kLiveCountsSizeBytes =
     kLiveCountsCopyOffset + 32 + limits::kCountsMax * kKeptCountSizeBytes;
 
-class LiveCounts {
+class LiveCounts : NonCopyable {
 public:
     // Counts nothing until it has memory.
-    LiveCounts() = default;
-    LiveCounts(const LiveCounts&) = delete;
-    LiveCounts& operator=(const LiveCounts&) = delete;
 
     // `memory`: kLiveCountsSizeBytes zeros, aligned to 8. Borrowed. Once, before anything is counted.
     void attach(std::span<std::byte> memory);

@@ -6,17 +6,15 @@
 
 #include <cstdint>
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/row_view.h"
 #include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
 
 namespace perfleet {
 
-class RowSink {
+class RowSink : NonCopyable {
 public:
-    RowSink() = default;
-    RowSink(const RowSink&) = delete;
-    RowSink& operator=(const RowSink&) = delete;
     // Takes over a row and counts it as produced.
     virtual void append(const RowView& row) = 0;
 

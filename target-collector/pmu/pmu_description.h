@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/message/hello.h"
 
 namespace perfleet {
@@ -60,13 +61,11 @@ enum class ArmPmuVersion : std::uint8_t { kNone, kV1, kV2, kV3, kV3p1, kV3p4, kV
 // pmu_counters, pmu_counter_bits, pmu_fixed, pmu_fixed_bits: numbers; pmu_mask (of all counters), pmu_fixed_mask: in
 // hexadecimal digits. One of which there is none isn't told but by the number 0; where nothing is there: pmu="none".
 // Labels are as long as this object.
-class PmuLabels {
+class PmuLabels : NonCopyable {
 public:
     static constexpr std::size_t kLabelsMax = 6;
 
     explicit PmuLabels(const PmuDescription& pmu);
-    PmuLabels(const PmuLabels&) = delete;
-    PmuLabels& operator=(const PmuLabels&) = delete;
 
     [[nodiscard]] std::span<const LabelDescription> labels() const { return std::span{labels_}.first(count_); }
 

@@ -9,10 +9,12 @@
 #include <new>
 #include <type_traits>
 
+#include "schemas/vocabulary/non_copyable.h"
+
 namespace perfleet {
 
 template <class T>
-class ZeroedArray {
+class ZeroedArray : NonCopyable {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
 public:
@@ -23,8 +25,6 @@ public:
         }
         items_ = static_cast<T*>(memory);
     }
-    ZeroedArray(const ZeroedArray&) = delete;
-    ZeroedArray& operator=(const ZeroedArray&) = delete;
     ~ZeroedArray() { ::munmap(items_, size_bytes()); }
 
     [[nodiscard]] T& operator[](std::size_t index) { return items_[index]; }

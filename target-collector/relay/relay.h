@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/linux/link/gateway_choice.h"
 #include "target-collector/relay/relay_counts.h"
 
@@ -24,7 +25,7 @@ struct RelayOptions : GatewayChoice {
     std::function<void(std::string_view)> log;  // called on any thread
 };
 
-class Relay {
+class Relay : NonCopyable {
 public:
     static constexpr std::size_t kTargetsMax = 256;
     static constexpr std::size_t kDescriptorsOfTarget = 6;  // its own, its connection's four, one to resolve a name
@@ -35,8 +36,6 @@ public:
     // those of errno.
     [[nodiscard]] static Result<std::unique_ptr<Relay>> open(const RelayOptions& options);
     ~Relay();
-    Relay(const Relay&) = delete;
-    Relay& operator=(const Relay&) = delete;
 
     // The bound endpoints, with ports.
     [[nodiscard]] const std::vector<std::string>& endpoints() const;

@@ -10,14 +10,14 @@
 #include <cstdint>
 #include <span>
 
+#include "schemas/vocabulary/non_copyable.h"
+
 namespace perfleet {
 
-class SpscRing {
+class SpscRing : NonCopyable {
 public:
     // `memory`: size a power of two, at least 64 bytes, aligned to 8. Borrowed for the ring's life.
     explicit SpscRing(std::span<std::byte> memory);
-    SpscRing(const SpscRing&) = delete;
-    SpscRing& operator=(const SpscRing&) = delete;
 
     // Producer. Room for a record of up to `size_bytes`, aligned to 8; empty when there is none now. At most one
     // reservation at a time; reserving again replaces it.

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <span>
 
+#include "schemas/vocabulary/non_copyable.h"
+
 namespace perfleet {
 
 enum class FrameLayout : std::uint8_t { kRecordAtPointer, kRecordBelowPointer };
@@ -29,13 +31,9 @@ struct FrameRegisters {
 };
 
 // Reads a stack that isn't mapped here at the addresses in its records.
-class StackReader {
+class StackReader : NonCopyable {
 public:
     static constexpr std::size_t kRecordSizeBytes = 16;
-
-    StackReader() = default;
-    StackReader(const StackReader&) = delete;
-    StackReader& operator=(const StackReader&) = delete;
 
     // Called before each chain: knowledge from the last chain may be outdated.
     virtual void begin_chain() {}

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/ring/spsc_ring.h"
 #include "target-collector/spool/spool_file.h"
 #include "target-collector/spool/spool_reading.h"
@@ -18,13 +19,11 @@
 
 namespace perfleet {
 
-class OrphanSession {
+class OrphanSession : NonCopyable {
 public:
     // `driver` is borrowed. Errors: SpoolFile::open()'s, and kCorrupt for a file whose inside can't be understood; all
     // name the file. Damaged batches are no error: reading() tells of them, and their rows count as killed.
     [[nodiscard]] static Result<std::unique_ptr<OrphanSession>> open(const std::string& path, NetworkDriver& driver);
-    OrphanSession(const OrphanSession&) = delete;
-    OrphanSession& operator=(const OrphanSession&) = delete;
     ~OrphanSession() = default;
 
     [[nodiscard]] const SpoolFile& file() const { return *file_; }

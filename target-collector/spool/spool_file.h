@@ -14,6 +14,7 @@
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/spool/spool_reading.h"
 
 namespace perfleet {
@@ -24,7 +25,7 @@ inline constexpr mode_t kSpoolFileMode = 0600;
 // Of the empty entry that a new file's journal begins with.
 inline constexpr std::uint64_t kFirstJournalNumber = 1;
 
-class SpoolFile {
+class SpoolFile : NonCopyable {
 public:
     // Makes "<session>.spool" in `folder`, with an empty journal. `head` needs no checksum. Errors: kFull (no room,
     // with the way out), kPermission, kIo.
@@ -36,8 +37,6 @@ public:
     // kTooLarge, kIo; all name the file.
     [[nodiscard]] static Result<std::unique_ptr<SpoolFile>> open(const std::string& path);
 
-    SpoolFile(const SpoolFile&) = delete;
-    SpoolFile& operator=(const SpoolFile&) = delete;
     ~SpoolFile();
 
     [[nodiscard]] const std::string& path() const { return path_; }

@@ -16,6 +16,7 @@
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/spool/spool_file.h"
 
 namespace perfleet {
@@ -23,7 +24,7 @@ namespace perfleet {
 // At least so much: half of it is always there for a new session.
 inline constexpr std::size_t kSpoolFolderSizeBytesMin = 1U << 20U;
 
-class SpoolFolder {
+class SpoolFolder : NonCopyable {
 public:
     // Makes the folder if it isn't there (its parent is), locks it, and looks at what earlier runs left. What they left
     // may take half of `size_bytes`: of more, the oldest batches of the oldest session are dropped, and counted as the
@@ -32,8 +33,6 @@ public:
     // write to it), kIo; all name the place.
     [[nodiscard]] static Result<std::unique_ptr<SpoolFolder>> open(const std::string& path, std::size_t size_bytes,
                                                                    const LogText& log);
-    SpoolFolder(const SpoolFolder&) = delete;
-    SpoolFolder& operator=(const SpoolFolder&) = delete;
 
     [[nodiscard]] const std::string& path() const { return path_; }
 

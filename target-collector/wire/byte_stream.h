@@ -8,14 +8,12 @@
 #include <cstdint>
 #include <span>
 
+#include "schemas/vocabulary/non_copyable.h"
+
 namespace perfleet {
 
-class ByteStream {
+class ByteStream : NonCopyable {
 public:
-    ByteStream() = default;
-    ByteStream(const ByteStream&) = delete;
-    ByteStream& operator=(const ByteStream&) = delete;
-
     // To be called at every turn of the loop, with monotonic time, by who sends over it: continues pending work.
     virtual void tick(std::uint64_t /*now_ns*/) {}
 

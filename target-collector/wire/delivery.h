@@ -12,6 +12,7 @@
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/duration_histogram.h"
 #include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/time.h"
 #include "schemas/wire/delivery_limits.h"
 #include "target-collector/message/bye.h"
@@ -52,7 +53,7 @@ protected:
     ~LateImages() = default;
 };
 
-class DeliveryCore {
+class DeliveryCore : NonCopyable {
 public:
     // Memory of the caller for counts and the Bye: kCountTables tables of one size, and a Bye that carries one
     // (bye_size_bytes_max()), aligned to 8. Borrowed.
@@ -120,8 +121,6 @@ public:
     // `batches` (from the sealer) and `losses` (to the sealer) are borrowed, like everything in Options.
     DeliveryCore(const Options& options, const Memory& memory, NetworkDriver& driver, SpscRing& batches,
                  SpscRing& losses);
-    DeliveryCore(const DeliveryCore&) = delete;
-    DeliveryCore& operator=(const DeliveryCore&) = delete;
 
     // Sets the session's clock, for a Hello with clock ticks. To be called before step().
     void advance_clock(Ticks now) { clock_ = now; }

@@ -29,6 +29,7 @@
 
 #include "schemas/columns/seal.h"
 #include "schemas/vocabulary/batch_limits.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/result.h"
 #include "schemas/vocabulary/series.h"
 #include "schemas/vocabulary/time.h"
@@ -56,12 +57,10 @@ struct DeliveryState {
     std::span<const CountEntry> lost;
 };
 
-class DeliveryJournal {
+class DeliveryJournal : NonCopyable {
 public:
     // `memory`: kJournalSizeBytes, aligned to 8. `last_number`: number of its newest entry.
     explicit DeliveryJournal(std::span<std::byte> memory, std::uint64_t last_number = 0);
-    DeliveryJournal(const DeliveryJournal&) = delete;
-    DeliveryJournal& operator=(const DeliveryJournal&) = delete;
 
     // After this, readers of the memory find this state; until then the previous one.
     void write(const DeliveryState& state);

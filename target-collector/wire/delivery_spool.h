@@ -31,6 +31,7 @@
 #include <span>
 
 #include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/message/sealer.h"
 
 namespace perfleet {
@@ -60,7 +61,7 @@ struct SpooledBatch {
 static_assert(sizeof(SpooledBatch) == 64 && offsetof(SpooledBatch, resolved_by) == 40);
 static_assert(sizeof(SealedRecord::Rows) == 8);
 
-class DeliverySpool {
+class DeliverySpool : NonCopyable {
 public:
     // The places of the records in the memory.
     struct Places {
@@ -72,8 +73,6 @@ public:
     };
 
     explicit DeliverySpool(std::span<std::byte> memory, bool has_checksums = false);
-    DeliverySpool(const DeliverySpool&) = delete;
-    DeliverySpool& operator=(const DeliverySpool&) = delete;
 
     // Continues with an earlier process's records in the memory: whole records from place to place
     // (spool/spool_reading.h).

@@ -9,16 +9,13 @@
 #include <span>
 #include <string_view>
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/result.h"
 
 namespace perfleet {
 
-class NetworkDriver {
+class NetworkDriver : NonCopyable {
 public:
-    NetworkDriver() = default;
-    NetworkDriver(const NetworkDriver&) = delete;
-    NetworkDriver& operator=(const NetworkDriver&) = delete;
-
     // To be called at every turn of the loop, with monotonic time: continues pending work.
     virtual void tick(std::uint64_t /*now_ns*/) {}
 

@@ -10,17 +10,15 @@
 #include <cstdint>
 #include <span>
 
+#include "schemas/vocabulary/non_copyable.h"
+
 namespace perfleet {
 
-class EthernetPort {
+class EthernetPort : NonCopyable {
 public:
     using MacAddress = std::array<std::uint8_t, 6>;
 
     static constexpr std::size_t kFrameSizeBytesMax = 1'514;  // 14 of them are the header
-
-    EthernetPort() = default;
-    EthernetPort(const EthernetPort&) = delete;
-    EthernetPort& operator=(const EthernetPort&) = delete;
 
     [[nodiscard]] virtual MacAddress mac_address() = 0;
     [[nodiscard]] virtual bool is_link_up() = 0;

@@ -11,15 +11,14 @@
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
-class FrameFile {
+class FrameFile : NonCopyable {
 public:
     // Errors as of open(2); kInvalid (not such a file), kUnsupported (an unknown version). All name the path.
     [[nodiscard]] static Result<std::unique_ptr<FrameFile>> open(const std::string& path);
-    FrameFile(const FrameFile&) = delete;
-    FrameFile& operator=(const FrameFile&) = delete;
 
     // The next frame; empty at the end. Errors: kTooLarge, kTruncated (the file was cut short; earlier frames are
     // whole), kIo.

@@ -14,17 +14,14 @@
 #include <cstdint>
 #include <span>
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/wire/byte_stream.h"
 
 namespace perfleet {
 
 // The bytes of the line; implemented by a platform.
-class LinePort {
+class LinePort : NonCopyable {
 public:
-    LinePort() = default;
-    LinePort(const LinePort&) = delete;
-    LinePort& operator=(const LinePort&) = delete;
-
     // Returns the number of bytes that it took.
     [[nodiscard]] virtual std::size_t write(std::span<const std::byte> bytes) = 0;
     // Copies received bytes and returns how many; 0: none now.

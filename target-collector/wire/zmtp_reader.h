@@ -9,12 +9,13 @@
 #include <cstdint>
 #include <span>
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/result.h"
 #include "target-collector/wire/zmtp_layout.h"
 
 namespace perfleet {
 
-class ZmtpReader {
+class ZmtpReader : NonCopyable {
 public:
     enum class Event : std::uint8_t {
         kNone,            // all bytes were taken, without an event
@@ -32,8 +33,6 @@ public:
     // `memory`: where messages are assembled. Borrowed.
     explicit ZmtpReader(std::span<std::byte> memory, std::uint64_t skipped_size_bytes_max)
         : memory_{memory}, skipped_size_bytes_max_{skipped_size_bytes_max} {}
-    ZmtpReader(const ZmtpReader&) = delete;
-    ZmtpReader& operator=(const ZmtpReader&) = delete;
 
     // A new connection: expects a greeting.
     void begin();

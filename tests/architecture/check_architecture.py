@@ -134,7 +134,7 @@ SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "arpa/", "net/", "netinet/")
 
 # --- Freestanding code -------------------------------------------------------------------------------------------
 
-FREESTANDING = re.compile(r"schemas/vocabulary/(assert|batch_limits|column_values|duration_histogram|event|ids|kinds|result|named_row|row_view|series|shared_value|time)\.(h|cpp)$"
+FREESTANDING = re.compile(r"schemas/vocabulary/(assert|batch_limits|column_values|duration_histogram|event|ids|kinds|result|named_row|non_copyable|row_view|series|shared_value|time)\.(h|cpp)$"
                           r"|schemas/vocabulary/(clock_claim|uncovered_time|utilisation_thread)\.h$"
                           r"|schemas/(columns|perf)/|schemas/sel4/(kernel_log|names)\.(h|cpp)$|schemas/wire/\w+\.h$"
                           r"|target-collector/(ring|message|pmu|small|source/sel4)/"

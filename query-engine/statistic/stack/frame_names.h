@@ -22,18 +22,15 @@
 #include "query-engine/scan/query_memory.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 #include "query-engine/symbol/symbolizer.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "storage/number/flat_table.h"
 
 namespace perfleet {
 
 // Numbers texts, from 0.
-class TextNumbers {
+class TextNumbers : NonCopyable {
 public:
-    TextNumbers() = default;
-    TextNumbers(const TextNumbers&) = delete;
-    TextNumbers& operator=(const TextNumbers&) = delete;
-
     std::uint32_t number_of(const std::string& text);
     // The reference stays valid when texts are added.
     [[nodiscard]] const std::string& text(std::uint32_t number) const { return *texts_[number]; }
@@ -83,7 +80,7 @@ struct FrameName {
     std::uint32_t image = 0;
 };
 
-class FrameNames {
+class FrameNames : NonCopyable {
 public:
     enum class Wanted : std::uint8_t {
         kSymbols,      // without a symbol: the function, `[image+0xstart]`, if it is known, else `[image]`
@@ -99,8 +96,6 @@ public:
     FrameNames(Symbolizer& symbolizer, const QueryMemory& memory, unsigned worker_count,
                Wanted wanted = Wanted::kSymbols)
         : symbolizer_{symbolizer}, memory_{memory}, worker_count_{worker_count}, wanted_{wanted} {}
-    FrameNames(const FrameNames&) = delete;
-    FrameNames& operator=(const FrameNames&) = delete;
 
     // Names all frames of these call chains. number_of() then refers to nodes of this epoch.
     void name_epoch(const EpochDictionary& dictionary, std::span<const StackCount> counts);

@@ -16,21 +16,20 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "storage/engine/rados/directory.h"
 #include "storage/engine/rados/gateway_table.h"
 #include "storage/engine/rados/shard_plan.h"
 
 namespace perfleet {
 
-class Membership {
+class Membership : NonCopyable {
 public:
     // Takes all shards at once if no other process lives. `is_alone`: takes and keeps all, or fails (kBusy) while
     // another process lives. Waits only for processes that may be dead. `pool` is borrowed. Errors: kBusy, those of the
     // pool.
     [[nodiscard]] static Result<std::unique_ptr<Membership>> join(RadosPool& pool, ShardCount shards,
                                                                   const GatewayAddress& own, bool is_alone);
-    Membership(const Membership&) = delete;
-    Membership& operator=(const Membership&) = delete;
     // Frees its shards.
     ~Membership();
 

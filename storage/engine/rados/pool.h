@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "storage/engine/rados/place.h"
 
 namespace perfleet {
@@ -47,17 +48,14 @@ struct RadosRead {
 };
 
 // A running change; its destructor waits for the end. To be destroyed before its pool.
-class RadosWrite {
+class RadosWrite : NonCopyable {
 public:
-    RadosWrite() = default;
-    RadosWrite(const RadosWrite&) = delete;
-    RadosWrite& operator=(const RadosWrite&) = delete;
     virtual ~RadosWrite() = default;
 
     [[nodiscard]] virtual Result<Done> await() = 0;  // once
 };
 
-class RadosPool {
+class RadosPool : NonCopyable {
 public:
     // Once `is_stopping` (or null) is set, no call waits for the cluster longer than this.
     static constexpr std::chrono::milliseconds kStopWithin{4'000};  // in all, from when that was seen,
@@ -66,8 +64,6 @@ public:
     // Uses /etc/ceph/ceph.conf, or $CEPH_CONF. Errors: kNotFound (no such pool), kPermission, kUnavailable, kInvalid.
     [[nodiscard]] static Result<std::unique_ptr<RadosPool>> connect(const RadosPlace& place,
                                                                     const std::atomic<bool>* is_stopping = nullptr);
-    RadosPool(const RadosPool&) = delete;
-    RadosPool& operator=(const RadosPool&) = delete;
     ~RadosPool();
 
     [[nodiscard]] Result<Done> change(const std::string& object, const RadosChange& change) {

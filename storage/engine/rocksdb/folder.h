@@ -14,6 +14,7 @@
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 
@@ -85,7 +86,7 @@ using LogFiles = std::set<std::string, ByNumber>;
 
 // A new folder in the system's folder for temporary files, removed with its contents by the destructor. It is locked
 // while it is used, so that the folder of a killed process can be recognised.
-class TemporaryFolder {
+class TemporaryFolder : NonCopyable {
 public:
     // Errors name TMPDIR: kPermission, kFull, kIo (also if TMPDIR doesn't exist; never kNotFound, which readers take
     // for a missing store).
@@ -94,8 +95,6 @@ public:
     // Removes unlocked folders with this prefix. Very new ones are kept: they may not be locked yet.
     static void remove_abandoned(const std::string& prefix);
 
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
     ~TemporaryFolder();
 
     [[nodiscard]] const std::string& path() const { return path_; }

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/intake/recording/file_bytes.h"
 #include "target-collector/records/record_layout.h"
 
@@ -41,15 +42,13 @@ struct PerfDataHeader {
 // Errors: kInvalid (not a perf.data file), kTruncated.
 [[nodiscard]] Result<PerfDataHeader> read_perf_data_header(const FileBytes& file);
 
-class RecordSource {
+class RecordSource : NonCopyable {
 public:
     static constexpr std::size_t kDecompressedSizeBytesMax = 16U << 20;  // of one compressed record
 
     // Borrows `file`.
     RecordSource(FileBytes& file, const PerfDataHeader& header);
     ~RecordSource();
-    RecordSource(const RecordSource&) = delete;
-    RecordSource& operator=(const RecordSource&) = delete;
 
     // The next record, borrowed until the next call; empty at the end, or where the file is damaged: see damage().
     [[nodiscard]] std::optional<RecordBytes> next();

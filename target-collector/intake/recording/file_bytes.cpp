@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "schemas/host/file_io.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 namespace perfleet {
 namespace {
@@ -24,7 +25,7 @@ namespace {
 constexpr unsigned kDiskPartLeft = 20;  // the divisor: a twentieth of a disk stays free
 
 // Ctrl-C is for the program that writes into the pipe: it prints what it has left, and ends.
-class IgnoredInterrupt {
+class IgnoredInterrupt : NonCopyable {
 public:
     explicit IgnoredInterrupt(bool is_ignored) : is_ignored_{is_ignored} {
         if (is_ignored_) {
@@ -36,8 +37,6 @@ public:
             ::signal(SIGINT, before_);
         }
     }
-    IgnoredInterrupt(const IgnoredInterrupt&) = delete;
-    IgnoredInterrupt& operator=(const IgnoredInterrupt&) = delete;
 
 private:
     bool is_ignored_;

@@ -14,6 +14,7 @@
 #include "schemas/session/session_record.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/message/sealer.h"
 
@@ -31,10 +32,8 @@ struct StoredSession {
     [[nodiscard]] bool was_there() const { return batches_stored == 0 && batches_there > 0; }
 };
 
-class SessionWriter {
+class SessionWriter : NonCopyable {
 public:
-    SessionWriter(const SessionWriter&) = delete;
-    SessionWriter& operator=(const SessionWriter&) = delete;
     virtual ~SessionWriter() = default;
 
     [[nodiscard]] const SessionRecord& record() const { return record_; }
@@ -64,11 +63,8 @@ protected:
 };
 
 // The place where sessions are written.
-class SessionDestination {
+class SessionDestination : NonCopyable {
 public:
-    SessionDestination() = default;
-    SessionDestination(const SessionDestination&) = delete;
-    SessionDestination& operator=(const SessionDestination&) = delete;
     virtual ~SessionDestination() = default;
 
     // Begins a session with batches up to the hour of `now`. The writer must be destroyed before this object.

@@ -6,16 +6,15 @@
 #include <string>
 
 #include "schemas/host/wake_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/message/control.h"
 
 namespace perfleet {
 
-class ControlExecutor {
+class ControlExecutor : NonCopyable {
 public:
     // Owns a descriptor that is readable while a request is pending.
     ControlExecutor();
-    ControlExecutor(const ControlExecutor&) = delete;
-    ControlExecutor& operator=(const ControlExecutor&) = delete;
     [[nodiscard]] int fd() const { return event_.fd(); }
 
     // For the wire's thread. A pending request is the same one, repeated.

@@ -13,6 +13,7 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/linux/link/orphan_delivery.h"
 #include "target-collector/linux/link/spool_sync.h"
@@ -23,13 +24,11 @@
 
 namespace perfleet {
 
-class DiskSpool {
+class DiskSpool : NonCopyable {
 public:
     // Errors: SpoolFolder::open()'s. `log` is also called from other threads during its lifetime.
     [[nodiscard]] static Result<std::unique_ptr<DiskSpool>> open(const std::string& folder, std::size_t size_bytes,
                                                                  LogText log);
-    DiskSpool(const DiskSpool&) = delete;
-    DiskSpool& operator=(const DiskSpool&) = delete;
     // Removes the file of a session that never began.
     ~DiskSpool();
 

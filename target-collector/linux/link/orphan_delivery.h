@@ -13,13 +13,14 @@
 
 #include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/linux/link/waiting_driver.h"
 #include "target-collector/metrics/collector_counts.h"
 #include "target-collector/spool/orphan_session.h"
 
 namespace perfleet {
 
-class OrphanDelivery {
+class OrphanDelivery : NonCopyable {
 public:
     // Valid after join().
     struct Outcome {
@@ -28,8 +29,6 @@ public:
 
     // `files`: SpoolFolder::left(), whose folder stays locked. `log` is borrowed and called from this thread.
     OrphanDelivery(std::vector<std::string> files, std::unique_ptr<WaitingDriver> driver, LogText log);
-    OrphanDelivery(const OrphanDelivery&) = delete;
-    OrphanDelivery& operator=(const OrphanDelivery&) = delete;
     ~OrphanDelivery();
 
     void start();

@@ -10,16 +10,15 @@
 
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/metrics/collector_counts.h"
 
 namespace perfleet {
 
-class SpoolSync {
+class SpoolSync : NonCopyable {
 public:
     // `sync` is called on this thread. `log` gets a failure once, until a sync succeeds.
     SpoolSync(std::uint64_t interval_ns, std::function<Result<Done>()> sync, LogText log);
-    SpoolSync(const SpoolSync&) = delete;
-    SpoolSync& operator=(const SpoolSync&) = delete;
     ~SpoolSync();
 
     void start();

@@ -11,6 +11,7 @@
 
 #include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/linux/link/clock_relation.h"
 #include "target-collector/linux/link/control_executor.h"
 #include "target-collector/linux/link/waiting_driver.h"
@@ -20,7 +21,7 @@
 
 namespace perfleet {
 
-class WireThread {
+class WireThread : NonCopyable {
 public:
     struct Options {
         Delivery::Options delivery;
@@ -45,8 +46,6 @@ public:
     // Borrowed: what `options` points to, the rings, the clock, the counters, `log` (called from this thread).
     WireThread(const Options& options, std::unique_ptr<WaitingDriver> driver, SpscRing& batches, SpscRing& losses,
                BucketClock& clock, CollectorCounters& counters, LogSink log);
-    WireThread(const WireThread&) = delete;
-    WireThread& operator=(const WireThread&) = delete;
     ~WireThread();
 
     void start();

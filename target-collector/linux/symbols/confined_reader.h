@@ -17,12 +17,13 @@
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/linux/host/packed_symbols.h"
 #include "target-collector/source/linux/image/image_reader.h"
 
 namespace perfleet {
 
-class ConfinedReader final : public ImageReader {
+class ConfinedReader final : public ImageReader, NonCopyable {
 public:
     static constexpr std::size_t kMemorySizeBytesMax = 1U << 30U;
     static constexpr std::size_t kAnswerSizeBytesMax = 64U << 20U;  // for one file
@@ -42,8 +43,6 @@ public:
     // process gets a higher priority if this one may set it.
     explicit ConfinedReader(std::string program, bool is_urgent = false)
         : program_{std::move(program)}, is_urgent_{is_urgent} {}
-    ConfinedReader(const ConfinedReader&) = delete;
-    ConfinedReader& operator=(const ConfinedReader&) = delete;
     ~ConfinedReader() override { end(); }
 
     // packed_symbols_of_file() in that process; debug files are opened here. Errors: kInvalid as there; kTooLarge if it

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "schemas/host/file_descriptor.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/wire/protocol.h"
 #include "target-collector/linux/symbols/confined_reader.h"
 #include "target-collector/linux/symbols/file_cache.h"
@@ -29,7 +30,7 @@
 
 namespace perfleet {
 
-class SymbolKeeper final : public LateImages {
+class SymbolKeeper final : public LateImages, NonCopyable {
 public:
     static constexpr std::size_t kImagesMax = 4'096;                  // of a session
     static constexpr std::size_t kSessionSizeBytesMax = 512U << 20U;  // compressed, of all files read
@@ -54,9 +55,6 @@ public:
         std::string bytes;  // of kRead
     };
 
-    SymbolKeeper() = default;
-    SymbolKeeper(const SymbolKeeper&) = delete;
-    SymbolKeeper& operator=(const SymbolKeeper&) = delete;
     ~SymbolKeeper();
 
     // Files are read by a process that runs `program` (confined_reader.h), started with the first file or `at_once`.

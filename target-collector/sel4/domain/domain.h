@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/sel4/domain/domain_table.h"
 #include "target-collector/sel4/domain/watched_domains.h"
 #include "target-collector/sel4/kernel/aarch64/el0_alarm.h"
@@ -18,12 +19,10 @@
 
 namespace perfleet::sel4 {
 
-class Domain {
+class Domain : NonCopyable {
 public:
     // Borrows all but `seed`, which is that of the jitter.
     Domain(const DomainTable& table, const BoardClock& clock, std::uint64_t seed, ByteStream& stream);
-    Domain(const Domain&) = delete;
-    Domain& operator=(const Domain&) = delete;
 
     void begin() { run_.begin(); }
     // False: its time is over, and it has sent Bye.

@@ -9,21 +9,20 @@
 #include <span>
 #include <string_view>
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/sel4/domain/domain_table.h"
 #include "target-collector/small/small_target.h"
 #include "target-collector/source/sel4/thread_sampler.h"
 
 namespace perfleet::sel4 {
 
-class WatchedDomains {
+class WatchedDomains : NonCopyable {
 public:
     static constexpr std::size_t kThreadsMax = DomainTable::kChildrenMax + 1;
     static_assert(kThreadsMax <= sel4::kThreadsMax);
     static constexpr std::string_view kOwnName = "perfleet";
 
     explicit WatchedDomains(const DomainTable& table);
-    WatchedDomains(const WatchedDomains&) = delete;
-    WatchedDomains& operator=(const WatchedDomains&) = delete;
 
     [[nodiscard]] std::uint32_t thread_count() const { return child_count_ + 1; }
     [[nodiscard]] std::span<const SmallThread> threads() const { return std::span{threads_}.first(thread_count()); }

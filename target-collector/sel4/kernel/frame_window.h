@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/sel4/kernel/libsel4.h"
 #include "target-collector/small/frame_chain.h"
 
@@ -24,7 +25,7 @@ struct ForeignFrame {
 };
 
 // Maps a few frames of one size at a time. The least recently used one is replaced.
-class FrameWindow {
+class FrameWindow : NonCopyable {
 public:
     static constexpr std::size_t kPlaces = 8;
 
@@ -37,8 +38,6 @@ public:
         unsigned page_bits = seL4_PageBits;
     };
     explicit FrameWindow(const Setting& setting) : setting_{setting} {}
-    FrameWindow(const FrameWindow&) = delete;
-    FrameWindow& operator=(const FrameWindow&) = delete;
 
     [[nodiscard]] std::uint64_t page_size_bytes() const { return std::uint64_t{1} << setting_.page_bits; }
     // Begins a turn: frames are checked again, because some may have been deleted since.

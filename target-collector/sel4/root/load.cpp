@@ -1,5 +1,6 @@
 #include "target-collector/sel4/root/load.h"
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/sel4/kernel/cycles.h"
 
 namespace perfleet::sel4 {
@@ -20,11 +21,9 @@ constexpr int kRoundsBetweenRests = 60;
 }
 
 // Adds what passes until the end of its scope.
-class Timed {
+class Timed : NonCopyable {
 public:
     explicit Timed(volatile std::uint64_t& into) : into_{into}, begun_{cycles().value} {}
-    Timed(const Timed&) = delete;
-    Timed& operator=(const Timed&) = delete;
     ~Timed() { into_ = into_ + (cycles().value - begun_); }
 
 private:

@@ -10,13 +10,14 @@
 #include <string_view>
 
 #include "schemas/vocabulary/event.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/sel4/run/machine.h"
 #include "target-collector/source/sel4/kernel_description.h"
 #include "target-collector/source/sel4/log_source.h"
 
 namespace perfleet::sel4 {
 
-class RunEvents {
+class RunEvents : NonCopyable {
 public:
     static constexpr EventNumber kSamples{0};
     static constexpr EventNumber kCallLatency{1};
@@ -30,8 +31,6 @@ public:
     // "tracepoint-N".
     RunEvents(const KernelFeatures& features, std::uint64_t sample_period, const EventCounters& counters,
               std::span<const std::string_view> tracepoint_names = {});
-    RunEvents(const RunEvents&) = delete;
-    RunEvents& operator=(const RunEvents&) = delete;
 
     // Of utilisation, kernel entries, or tracepoints.
     [[nodiscard]] EventNumber first_of_mode() const { return first_of_mode_; }

@@ -10,6 +10,8 @@
 #include <span>
 #include <string_view>
 
+#include "schemas/vocabulary/non_copyable.h"
+
 namespace perfleet::sel4 {
 
 // Why the collector was woken; both may apply. The caller knows, and tells the run.
@@ -19,12 +21,8 @@ struct WakeCauses {
 };
 
 // A timer that interrupts at a set time of its counter.
-class Alarm {
+class Alarm : NonCopyable {
 public:
-    Alarm() = default;
-    Alarm(const Alarm&) = delete;
-    Alarm& operator=(const Alarm&) = delete;
-
     // Reads a counter that only grows, and its rate.
     [[nodiscard]] virtual std::uint64_t now() = 0;
     [[nodiscard]] virtual std::uint64_t ticks_per_second() const = 0;
@@ -38,12 +36,8 @@ protected:
 };
 
 // An interrupt after each number of cycles that threads ran, if kernel and processor support it.
-class CycleInterrupts {
+class CycleInterrupts : NonCopyable {
 public:
-    CycleInterrupts() = default;
-    CycleInterrupts(const CycleInterrupts&) = delete;
-    CycleInterrupts& operator=(const CycleInterrupts&) = delete;
-
     virtual void start() = 0;
     virtual void stop() = 0;
     virtual void set_period(std::uint64_t cycles) = 0;  // from the next period on
@@ -55,13 +49,9 @@ protected:
 };
 
 // Event counts of the whole core.
-class EventCounters {
+class EventCounters : NonCopyable {
 public:
     static constexpr std::size_t kEventsMax = 4;
-
-    EventCounters() = default;
-    EventCounters(const EventCounters&) = delete;
-    EventCounters& operator=(const EventCounters&) = delete;
 
     [[nodiscard]] virtual std::size_t count() const = 0;  // at most kEventsMax
     [[nodiscard]] virtual std::string_view name(std::size_t index) const = 0;
@@ -84,12 +74,8 @@ struct RoundTrips {
 };
 
 // The threads that are watched.
-class WatchedLoad {
+class WatchedLoad : NonCopyable {
 public:
-    WatchedLoad() = default;
-    WatchedLoad(const WatchedLoad&) = delete;
-    WatchedLoad& operator=(const WatchedLoad&) = delete;
-
     // Lets the threads continue; `tick` counts up.
     virtual void drive(std::uint64_t tick) = 0;
     // All finished tests, in order: the list only grows.

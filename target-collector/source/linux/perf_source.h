@@ -66,8 +66,6 @@ class PerfSource final : public ControlTaker {
 public:
     // Opens the events; nothing is recorded yet. Errors: EventSet::open().
     [[nodiscard]] static Result<std::unique_ptr<PerfSource>> open(PerfSourceOptions options, const LogText& log);
-    PerfSource(const PerfSource&) = delete;
-    PerfSource& operator=(const PerfSource&) = delete;
 
     [[nodiscard]] const EventSet& events() const { return *events_; }
     [[nodiscard]] const KernelImages& kernel() const { return kernel_; }

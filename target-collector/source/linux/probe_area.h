@@ -11,19 +11,18 @@
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/probe/perfleet/probe.h"
 
 namespace perfleet {
 
-class ProbeArea {
+class ProbeArea : NonCopyable {
 public:
     // Errors: as errno says.
     [[nodiscard]] static Result<std::unique_ptr<ProbeArea>> create();
     // Opens a process's area, by its descriptor there. Errors: as errno says; kInvalid if it isn't memory of this size
     // that is sealed against shrinking.
     [[nodiscard]] static Result<std::unique_ptr<ProbeArea>> take(std::uint32_t pid, int its_fd);
-    ProbeArea(const ProbeArea&) = delete;
-    ProbeArea& operator=(const ProbeArea&) = delete;
     ~ProbeArea();
 
     // For a program's environment: "PERFLEET_PROBES=/proc/PID/fd/FD".

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/process/process_table.h"
 #include "target-collector/source/linux/image/probe_sections.h"
 #include "target-collector/source/linux/probe_area.h"
@@ -26,7 +27,7 @@
 
 namespace perfleet {
 
-class ProbePrograms {
+class ProbePrograms : NonCopyable {
 public:
     static constexpr std::size_t kAreasMax = 64;
     // The place of the door in a mapped file; empty: none, or unreadable.
@@ -36,8 +37,6 @@ public:
     ProbePrograms(ProbeReader& reader, FindDoor find_door, std::function<void(std::string_view)> log);
     // Switches off probes that close() has not.
     ~ProbePrograms();
-    ProbePrograms(const ProbePrograms&) = delete;
-    ProbePrograms& operator=(const ProbePrograms&) = delete;
 
     // To be called when the process is new, has executed a program, mapped a file or ended; visit() checks it.
     void note(std::uint32_t pid) { noted_.push_back(pid); }

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/series.h"
 #include "target-collector/message/row_sink.h"
 #include "target-collector/ring/untrusted_ring.h"
@@ -29,7 +30,7 @@ struct ProbeEvent {
     Series series;  // of kind tracepoint, or latency (accumulated, of a benchmark: probe/perfleet/bench.h)
 };
 
-class ProbeReader {
+class ProbeReader : NonCopyable {
 public:
     // Limit of rings whose pages are touched: those of the collector's own area, and as many of programs that were
     // running.
@@ -40,8 +41,6 @@ public:
     // The same with an area.
     ProbeReader(ProbeArea& area, std::vector<ProbeEvent> events, std::function<void(std::string_view)> log);
     ~ProbeReader();
-    ProbeReader(const ProbeReader&) = delete;
-    ProbeReader& operator=(const ProbeReader&) = delete;
 
     // `area` is borrowed until it is removed. With `is_taken_over`, data of an earlier collector in its rings is
     // skipped: rows, losses, and operations that began before.

@@ -13,6 +13,7 @@
 #include "schemas/sel4/kernel_log.h"
 #include "schemas/sel4/names.h"
 #include "schemas/vocabulary/ids.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "schemas/vocabulary/time.h"
 #include "target-collector/small/frame_chain.h"
 
@@ -40,12 +41,8 @@ struct ThreadRegisters {
     bool is_at_syscall = false;  // a system call's instruction is there or right before: most likely the thread waits
 };
 
-class KernelInterface {
+class KernelInterface : NonCopyable {
 public:
-    KernelInterface() = default;
-    KernelInterface(const KernelInterface&) = delete;
-    KernelInterface& operator=(const KernelInterface&) = delete;
-
     [[nodiscard]] virtual const KernelFeatures& features() const = 0;
 
     // The clock of the kernel's own timestamps.

@@ -13,6 +13,7 @@
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/source/linux/event/event_spec.h"
 
 namespace perfleet {
@@ -30,7 +31,7 @@ struct EventCount {
 // as perf does; kernel-only events stay unchanged. Returns a warning for the user; empty: nothing changed.
 [[nodiscard]] std::string leave_out_kernel_where_forbidden(std::vector<EventSpec>& events);
 
-class EventCounts {
+class EventCounts : NonCopyable {
 public:
     struct Scope {
         std::int32_t waiting_pid = -1;    // counts from this process's exec on, with its children
@@ -42,8 +43,6 @@ public:
     // nothing may be counted, kFull (descriptors).
     [[nodiscard]] static Result<std::unique_ptr<EventCounts>> open(std::span<const EventSpec> events,
                                                                    const Scope& scope);
-    EventCounts(const EventCounts&) = delete;
-    EventCounts& operator=(const EventCounts&) = delete;
 
     // Enables events that don't wait for an exec.
     void enable();

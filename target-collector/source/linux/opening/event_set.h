@@ -15,6 +15,7 @@
 #include "schemas/host/file_descriptor.h"
 #include "schemas/vocabulary/error.h"
 #include "schemas/vocabulary/log_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/source/linux/event/perf_attr.h"
 #include "target-collector/source/linux/opening/event_set_options.h"
 #include "target-collector/source/linux/opening/kernel_ring.h"
@@ -43,12 +44,10 @@ struct RecordOrigin {
     bool is_off_cpu = false;  // of an OffCpuTracer
 };
 
-class EventSet {
+class EventSet : NonCopyable {
 public:
     // Errors: kUsage, kPermission, kUnsupported, kNotFound (pid), kFull (descriptors), kIo; each says what to do.
     [[nodiscard]] static Result<std::unique_ptr<EventSet>> open(EventSetOptions options, const LogText& log);
-    EventSet(const EventSet&) = delete;
-    EventSet& operator=(const EventSet&) = delete;
     ~EventSet();
 
     [[nodiscard]] std::span<const OpenEvent> events() const { return events_; }

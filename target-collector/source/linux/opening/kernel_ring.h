@@ -12,19 +12,18 @@
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/perf/perf_event.h"
+#include "schemas/vocabulary/non_copyable.h"
 
 struct perf_event_mmap_page;
 
 namespace perfleet {
 
-class KernelRing {
+class KernelRing : NonCopyable {
 public:
     // Maps the ring of the event `fd` with `page_count` data pages, a power of two. The buffer has
     // `waiting_size_bytes`, but at least twice the ring's size. Null, with errno, if the kernel refuses.
     [[nodiscard]] static std::unique_ptr<KernelRing> map(FileDescriptor fd, std::uint32_t page_count,
                                                          std::size_t waiting_size_bytes = 0);
-    KernelRing(const KernelRing&) = delete;
-    KernelRing& operator=(const KernelRing&) = delete;
     ~KernelRing();
 
     [[nodiscard]] int fd() const { return fd_.get(); }

@@ -19,17 +19,16 @@
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/wake_event.h"
 #include "schemas/vocabulary/error.h"
+#include "schemas/vocabulary/non_copyable.h"
 #include "target-collector/source/linux/opening/kernel_ring.h"
 
 namespace perfleet {
 
-class RingReader {
+class RingReader : NonCopyable {
 public:
     // `calls_at_once`: each wake-up by the kernel also wakes the thread that processes records.
     explicit RingReader(std::span<const std::unique_ptr<KernelRing>> rings, bool calls_at_once = false);
     ~RingReader();
-    RingReader(const RingReader&) = delete;
-    RingReader& operator=(const RingReader&) = delete;
 
     // Starts the thread. Errors: kFull and the like, if the system has no descriptors left.
     [[nodiscard]] Result<Done> start();
@@ -44,12 +43,10 @@ public:
 
 private:
     // A mutex with priority inheritance.
-    class Mutex {
+    class Mutex : NonCopyable {
     public:
         Mutex();
         ~Mutex();
-        Mutex(const Mutex&) = delete;
-        Mutex& operator=(const Mutex&) = delete;
         void lock();
         void unlock();
 
