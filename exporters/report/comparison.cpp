@@ -362,7 +362,9 @@ std::string format_comparison(const Answer& answer, const Screen& screen) {
             ? kLegendOfRanks
             : std::string{"low, high, p: of "} +
                   (has_primary ? "lines with * alone, of the others together\n" : "all lines together\n") +
-                  "detects: the smallest change shown in 80 of 100 such comparisons\n";
+                  (text.find("  detects") == std::string::npos
+                       ? ""
+                       : "detects: the smallest change shown in 80 of 100 such comparisons\n");
     // How many times as long it takes.
     std::string relative;
     for (std::size_t i = 0; has_primary && i < answer.rows.size(); ++i) {

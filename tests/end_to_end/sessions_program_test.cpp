@@ -87,6 +87,7 @@ TEST_F(SessionsProgram, RemovesARecordingAndFreesItsSpace) {
     const json shown = answer({"sessions", "rm", "--dry-run", before[1].get<std::string>().substr(0, 10)});
     EXPECT_NE(column(shown, "command").front().get<std::string>().find("getppid"), std::string::npos) << shown;
     EXPECT_EQ(column(shown, "age").size(), 1U);
+    EXPECT_EQ(shown["ledger"]["expired"], 0) << "nothing is removed";
     EXPECT_EQ(column(answer({"sessions", "--limit", "2"}), "session"),
               (std::vector<json>{before.end() - 2, before.end()}));
     const json removed = answer({"sessions", "rm", before[1].get<std::string>().substr(0, 10)});

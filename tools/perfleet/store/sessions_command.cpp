@@ -122,7 +122,7 @@ Result<std::vector<SessionContent>> contents_of(const StoreReader& store, const 
     return contents;
 }
 
-Answer table_of(const std::vector<SessionContent>& contents) {
+Answer table_of(const std::vector<SessionContent>& contents, bool is_dry_run) {
     Answer answer;
     answer.columns = {{"session", ""}, {"name", "", true}, {"target", ""},    {"start", ""},
                       {"age", ""},     {"rows", ""},       {"size", "bytes"}, {"command", "", true}};
@@ -135,7 +135,7 @@ Answer table_of(const std::vector<SessionContent>& contents) {
                                    std::max<std::int64_t>(now.value - content.record.came().value, 0) / kNsPerSecond}),
                                content.row_count, content.size_bytes, command_text(content.record.host)});
         answer.ledger.produced += content.row_count;
-        answer.ledger.expired += content.row_count;
+        (is_dry_run ? answer.ledger.stored : answer.ledger.expired) += content.row_count;
     }
     return answer;
 }
@@ -197,7 +197,7 @@ Result<Done> remove_named(const SessionsOptions& options, const std::string& fol
     if (!options.is_dry_run) {
         PERFLEET_TRY(remove_all(folder, contents, options.is_forced));
     }
-    auto printed = print_answer(table_of(contents), options.output);
+    auto printed = print_answer(table_of(contents, options.is_dry_run), options.output);
     print_note(count_text(contents.size()) + (options.is_dry_run ? " would be removed" : " removed"));
     return printed;
 }
@@ -284,7 +284,7 @@ Result<Done> collect_garbage(const SessionsOptions& options, const std::string& 
         }
     }
     if (!removed.empty() || !options.output.is_text()) {
-        PERFLEET_TRY(print_answer(table_of(removed), options.output));
+        PERFLEET_TRY(print_answer(table_of(removed, options.is_dry_run), options.output));
     }
     const std::string count = count_text(removed.size());
     print_note(options.is_dry_run ? fmt::format("{} would be removed; the store takes {} bytes", count, size_bytes)
