@@ -209,7 +209,8 @@ TEST_F(ExportProgram, FormatAndFileNameFollowFromEachOther) {
     const Finished contradicted = say({"export", "--to", "folded", "-o", "b.json"});
     EXPECT_EQ(contradicted.ending.status, 0);
     EXPECT_EQ(begin_of("b.json").substr(0, 7), "shares_");
-    EXPECT_NE(contradicted.error_output.find("b.json: the name is one of firefox, and the file is of folded"), std::string::npos)
+    EXPECT_NE(contradicted.error_output.find("b.json: the name is one of firefox, and the file is of folded"),
+              std::string::npos)
         << contradicted.error_output;
     for (const std::vector<std::string>& unknown :
          {std::vector<std::string>{"export"}, {"export", "-o", "a.xyz"}, {"export", "-o", "-"}}) {

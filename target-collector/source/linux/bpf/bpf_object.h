@@ -21,7 +21,8 @@ namespace perfleet {
 
 inline Error bpf_error(int error, const std::string& what) {
     if (error == EPERM || error == EACCES) {
-        return Error{ErrorCode::kPermission, what + " isn't permitted: it needs root (sudo), or CAP_BPF and CAP_PERFMON"};
+        return Error{ErrorCode::kPermission,
+                     what + " isn't permitted: it needs root (sudo), or CAP_BPF and CAP_PERFMON"};
     }
     return Error{ErrorCode::kUnsupported, what + " isn't possible with this kernel (" + std::strerror(error) +
                                               "); it takes Linux 5.17 with BTF"};
