@@ -90,12 +90,6 @@ constexpr const char* kCollectorFooter =
 
 // Enough samples even for a short program, at a cost of 1 to 2 %.
 constexpr std::uint64_t kRecordFrequencyHz = 999;
-constexpr double kRecordExitWaitS = 60;  // its store is on this machine: slow is busy
-
-void set_record_defaults(CollectorOptions& options) {
-    options.default_frequency_hz = kRecordFrequencyHz;
-    options.exit_wait_s = kRecordExitWaitS;
-}
 
 constexpr const char* kRecordFooter =
     "perfleet record [-e EVENTS] [-F HZ | -c COUNT] [-g] [--data DIR] [--label K=V]...\n"
@@ -501,7 +495,8 @@ std::string_view name_of(CommandLineForm form) {
 void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& line) {
     const bool is_record = form == CommandLineForm::kRecord;
     if (is_record) {
-        set_record_defaults(line.options);
+        line.options.default_frequency_hz = kRecordFrequencyHz;
+        line.options.exit_wait_s = kRecordExitWaitS;
     }
     app.description(is_record ? "Profile a program or this machine, and show where the time went; needs no gateway"
                               : "Profiles this machine and sends the data to a perfleet gateway.");
@@ -517,7 +512,7 @@ void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& lin
 }
 
 void add_live_options(CLI::App& app, CommandLine& line, const std::string& group) {
-    set_record_defaults(line.options);
+    line.options.default_frequency_hz = kRecordFrequencyHz;
     add_options(app, sampling_rows(line, true), group);
 }
 

@@ -20,6 +20,7 @@ Result<FirstRecording> record_first(CommandLine line, const std::string& data, c
     if (line.options.call_chains == CallChainMode::kNone) {
         line.options.call_chains = CallChainMode::kAuto;
     }
+    line.options.exit_wait_s = kRecordExitWaitS;
     auto finished = PERFLEET_TRY(finish_command_line(std::move(line)));
     CollectorOptions& options = finished->options;
     options.own_command_line = std::move(own_command_line);
