@@ -154,8 +154,9 @@ TEST_F(ImportedFile, ThatGzipHasCompressedIsTheSame) {
 TEST_F(ImportedFile, OfAKilledRecorderHasItsSamplesAndNames) {
     const std::string record = "cd '" + path("") +
                                "' && { perf record -q -m 1 -e cpu-clock -F 2000 -o in.data -- sh -c 'echo $$ > pid; "
-                               "i=0; while [ $i -lt 5000000 ]; do i=$((i+1)); done' & sleep 2; kill -KILL $!; kill "
-                               "-KILL $(cat pid); } 2>/dev/null";
+                               "i=0; while [ $i -lt 50000000 ]; do i=$((i+1)); done' & for i in $(seq 600); do "
+                               "[ $(stat -c %s in.data || echo 0) -gt 20000 ] && break; sleep 0.1; done; "
+                               "kill -KILL $!; kill -KILL $(cat pid); } 2>/dev/null";
     if (!perf_is_here() || std::system(record.c_str()) != 0) {
         GTEST_SKIP() << "perf can't record here";
     }
