@@ -144,7 +144,8 @@ TEST_F(FailedStore, AtTheEndIsSaid) {
     send_batch(1);
     const auto finished = ingest_->finish(now_);
     ASSERT_FALSE(finished.ok());
-    EXPECT_NE(finished.error().message.find("1 batches"), std::string::npos) << finished.error().message;
+    EXPECT_NE(finished.error().message.find("1 batch could not be stored"), std::string::npos)
+        << finished.error().message;
     EXPECT_TRUE(replies().empty());
 }
 

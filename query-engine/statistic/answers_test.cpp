@@ -177,7 +177,7 @@ TEST(Answers, OfAnEmptyStoreAreEmptyTablesThatSaySo) {
         ASSERT_TRUE(answer.ok()) << command;
         EXPECT_TRUE(answer->rows.empty());
         EXPECT_FALSE(answer->columns.empty());
-        ASSERT_EQ(answer->warnings.size(), command == "annotate" ? 2U : 1U) << command;
+        ASSERT_EQ(answer->warnings.size(), 1U) << command;
         EXPECT_TRUE(answer->warnings[0].starts_with("no ") || command == "diff") << answer->warnings[0];
     }
 }
@@ -189,7 +189,7 @@ TEST(Answers, BadOptionsAreNamed) {
         {"top", "before", "last"},      {"top", "limit", "-1"},        {"top", "limit", "1x"},
         {"top", "from", "noon"},        {"top", "until", ""},          {"top", "select", "{x}"},
         {"top", "threads", "65"},       {"top", "memory", "1x"},       {"top", "memory", "1000"},
-        {"targets", "by", "symbol"},    {"targets", "nosuch", ""},     {"sessions", "limit", "3"},
+        {"targets", "by", "symbol"},    {"targets", "nosuch", ""},     {"labels", "limit", "3"},
         {"tree", "limit", "3"},         {"tree", "min-percent", "x"},  {"tree", "min-percent", "nan"},
         {"tree", "min-percent", "101"}, {"top", "min-percent", "101"},
     };

@@ -83,7 +83,7 @@ TEST(Import, MeasuredValuesAreNoProfile) {
             ASSERT_TRUE(answer.ok()) << answer.error().message;
             EXPECT_TRUE(answer->rows.empty()) << command;
             EXPECT_EQ(answer->ledger, Ledger{}) << command;
-            EXPECT_TRUE(warns_of(*answer, "no samples are in the selection")) << command;
+            EXPECT_TRUE(warns_of(*answer, "no samples: no selected session was recorded to sample")) << command;
         }
     }
     EXPECT_EQ(run_text_query("latency", {{"event", "b"}}, *store, SymbolPaths{}, UtcNs{0}).error().code,
