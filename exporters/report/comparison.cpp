@@ -55,9 +55,9 @@ private:
     std::map<std::string, std::size_t> columns_;
 };
 
-// Without decimals from 1,000 on, where they say nothing.
+// Without decimals from 100 on, where they say nothing.
 std::string with_sign(std::string number) {
-    constexpr std::size_t kDigitsWithDecimals = 4;
+    constexpr std::size_t kDigitsWithDecimals = 3;
     if (const std::size_t point = number.find('.');
         point != std::string::npos && point >= kDigitsWithDecimals + (number.starts_with('-') ? 1 : 0)) {
         number.erase(point, number.find_first_not_of("0123456789", point + 1) - point);
