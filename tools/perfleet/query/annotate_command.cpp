@@ -26,8 +26,7 @@ constexpr double kWarmPercent = 0.5;
 struct AnnotateOptions {
     QueryOptions query;
     OutputOptions output;
-    // Not a list: CLI11 would take [program+0x10] for one of its own.
-    std::string file_or_symbol;
+    std::vector<std::string> words;  // a function, behind a FILE at most
     std::string symbol;
     std::string objdump = "objdump";
     bool has_no_source = false;
@@ -67,8 +66,7 @@ std::string text_of(const AnnotatedFunction& function, const std::vector<Annotat
 }
 
 Result<int> run_annotate(AnnotateOptions& options) {
-    std::vector<std::string> words{options.file_or_symbol, options.symbol};
-    std::erase(words, "");
+    std::vector<std::string>& words = options.words;
     take_file(words, options.query);
     if (words.size() > 1) {
         return Error{ErrorCode::kUsage, "'" + words.back() + "': one function, behind a FILE at most"};
@@ -129,9 +127,8 @@ void add_annotate_command(CLI::App& app, Invocation& invocation) {
     command->footer(query.footer);
     add_options(
         *command,
-        {{"words SYMBOL", options->file_or_symbol,
+        {{"words SYMBOL", options->words,
           "the function, as perfleet top names it (as --symbol); before it may stand a FILE, as of -i", is_not_empty},
-         {"function SYMBOL", options->symbol, "the function, behind a FILE", is_not_empty},
          {"--objdump PATH", options->objdump, "the objdump that disassembles (default: objdump)", is_not_empty},
          {"--no-source", options->has_no_source, "leave out the lines of the source"},
          {"--inlines", options->has_inlines, "name the functions that were inlined, and where",
