@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -39,6 +40,9 @@ constexpr const char* kReaderFolderPrefix = "perfleet-reader-";
 // A reader may meet the writer while it replaces a file; then the reader tries again.
 constexpr int kReaderAttempts = 8;
 
+// How often RocksDB looked for a table file that wasn't there, in all databases of the process.
+std::atomic<std::uint64_t> missed_tables{0};
+
 // The system's file system, but files are created for their owner alone, whatever the umask
 // (Env::SetAllowNonOwnerAccess does nothing in RocksDB 7.8), and only regular files are read: a pipe would block.
 class OwnersFiles final : public rocksdb::FileSystemWrapper {
@@ -58,7 +62,13 @@ public:
     rocksdb::IOStatus NewRandomAccessFile(const std::string& path, const rocksdb::FileOptions& options,
                                           std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                           rocksdb::IODebugContext* context) override {
-        return is_no_regular_file(path) ? missing(path) : target()->NewRandomAccessFile(path, options, file, context);
+        return seen(
+            is_no_regular_file(path) ? missing(path) : target()->NewRandomAccessFile(path, options, file, context),
+            path);
+    }
+    rocksdb::IOStatus GetFileSize(const std::string& path, const rocksdb::IOOptions& options, std::uint64_t* size_bytes,
+                                  rocksdb::IODebugContext* context) override {
+        return seen(target()->GetFileSize(path, options, size_bytes, context), path);
     }
     rocksdb::IOStatus FileExists(const std::string& path, const rocksdb::IOOptions& options,
                                  rocksdb::IODebugContext* context) override {
@@ -82,6 +92,12 @@ public:
 private:
     static rocksdb::IOStatus missing(const std::string& path) {
         return rocksdb::IOStatus::PathNotFound(path, "No such file");
+    }
+    static rocksdb::IOStatus seen(rocksdb::IOStatus looked, const std::string& path) {
+        if ((looked.IsNotFound() || looked.IsPathNotFound()) && path.ends_with(".sst")) {
+            ++missed_tables;
+        }
+        return looked;
     }
     static rocksdb::IOStatus owned(rocksdb::IOStatus made, const std::string& path) {
         if (made.ok()) {
@@ -235,10 +251,11 @@ Result<rocksdb::Status> open_damaged(const std::string& directory, rocksdb::Opti
     }
     PERFLEET_TRY(prepare_damaged(directory, lost, std::move(others), options, opened));
     options.max_open_files = kWriterFilesMax;  // with all files open, RocksDB reads in another way, which fails here
+    const std::uint64_t missed_before = missed_tables;
     rocksdb::DB* db = nullptr;
     rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, directory, &db);
     opened.db.reset(db);
-    return status;
+    return missed_tables == missed_before ? status : rocksdb::Status::TryAgain("a writer replaced a table file");
 }
 
 void add_log_losses(const std::string& directory, const std::vector<std::string>& losses, RocksdbDatabase& opened) {
@@ -263,18 +280,45 @@ std::vector<std::string> losses_seen(const std::string& directory, bool is_damag
     return losses;
 }
 
-// If a log is deleted after the secondary read the manifest and before it reads the logs, its changes are in a table
-// file that the secondary doesn't know: it would silently miss them. A second catch-up finds them.
+// A secondary silently misses changes if, while it catches up,
+// - a log is deleted after it read the manifest and before it reads the logs: they are in a table file unknown to it;
+//   a second catch-up finds them;
+// - a table file is deleted that it has just read of in the manifest: it keeps the table files that it had, but drops
+//   the changes from its memory that went into the deleted one. Reopening it helps.
 rocksdb::Status catch_up_once(const std::string& directory, rocksdb::DB& db) {
     for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
         const LogFiles before = log_files(directory);
+        const std::uint64_t missed_before = missed_tables;
         rocksdb::Status status = db.TryCatchUpWithPrimary();
+        if (status.ok() && missed_tables != missed_before) {
+            break;
+        }
         if (!status.ok() || has_all(log_files(directory), before)) {
             return status;
         }
     }
-    return rocksdb::Status::TryAgain("the writer deletes logs faster than they can be followed");
+    return rocksdb::Status::TryAgain("the writer replaces files faster than they can be followed");
 }
+
+// Numbers of the logs that hold anything, ascending.
+std::vector<std::uint64_t> written_logs(const std::string& directory) {
+    std::vector<std::uint64_t> numbers;
+    for (const std::string& name : log_files(directory)) {
+        std::error_code error;
+        if (std::filesystem::file_size(directory + "/" + name, error) > 0 && !error) {
+            numbers.push_back(std::strtoull(name.c_str(), nullptr, 10));
+        }
+    }
+    return numbers;
+}
+
+std::uint64_t property(rocksdb::DB& db, const std::string& name) {
+    std::uint64_t value = 0;
+    return db.GetIntProperty(name, &value) ? value : 0;
+}
+
+// The logs before this one are in the table files that the database shows.
+std::uint64_t first_needed_log(rocksdb::DB& db) { return property(db, rocksdb::DB::Properties::kMinLogNumberToKeep); }
 
 }  // namespace
 
@@ -375,6 +419,8 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
     for (int attempt = 0; attempt < kReaderAttempts; ++attempt) {
         opened->generation = generation_of(directory);
         const LogFiles logs = log_files(directory);
+        const std::vector<std::uint64_t> written = written_logs(directory);
+        const std::uint64_t missed_before = missed_tables;
         const auto manifest = PERFLEET_TRY(find_manifest(directory));
         rocksdb::DB* db = nullptr;
         const bool is_damaged = !manifest.damage.empty() || !other_logs(directory).empty();
@@ -383,9 +429,14 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
         }
         if (db != nullptr) {
             opened->db.reset(db);
-            status = has_all(log_files(directory), logs) ? status : catch_up_once(directory, *db);
+            if (missed_tables != missed_before || !has_all(log_files(directory), logs)) {
+                status = catch_up_once(directory, *db);
+            }
         }
-        if (is_damaged || (status.ok() ? shows_less(directory, *db) : misses_table_files(directory, {}))) {
+        // As catch_up() says. The log is deleted in a moment, or stays after a crash; a read-only instance skips it.
+        const bool has_flushed = db != nullptr && !written.empty() && written.front() < first_needed_log(*db);
+        if (is_damaged || has_flushed ||
+            (status.ok() ? shows_less(directory, *db) : misses_table_files(directory, {}))) {
             opened->db.reset();
             status = PERFLEET_TRY(open_damaged(directory, options, *opened));
         }
@@ -413,9 +464,17 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
     return rocksdb_error(status, directory + ": can't be opened for reading");
 }
 
+// A secondary keeps in memory what it read from a log until it reads the next one, even if that log was flushed to a
+// table file. Compaction removes deleted values, and lowers the numbers that tell which value is newest: values in
+// memory would come back in their place.
 bool catch_up(const std::string& directory, RocksdbDatabase& reader) {
-    return generation_of(directory) == reader.generation && catch_up_once(directory, *reader.db).ok() &&
-           !shows_less(directory, *reader.db);
+    const std::vector<std::uint64_t> written = written_logs(directory);
+    if (generation_of(directory) != reader.generation || !catch_up_once(directory, *reader.db).ok() ||
+        shows_less(directory, *reader.db)) {
+        return false;
+    }
+    const bool has_memory = property(*reader.db, rocksdb::DB::Properties::kNumEntriesActiveMemTable) > 0;
+    return !has_memory || (!written.empty() && written.back() >= first_needed_log(*reader.db));
 }
 
 }  // namespace perfleet

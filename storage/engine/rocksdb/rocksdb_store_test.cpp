@@ -99,6 +99,29 @@ TEST_F(RocksdbStore, IsReadWithoutErrorsWhileItIsWritten) {
     }
 }
 
+// Flushed and compacted before a reader looks again, and nothing written since.
+TEST_F(RocksdbStore, ShowsReadersNoValueThatWasReplacedOrDeletedBeforeACompaction) {
+    const std::string kept = "\x01kept";
+    const std::string gone = "\x01gone";
+    auto writer = open_rocksdb_writer_engine(directory_);
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    const auto write = [&](const Changes& changes) {
+        ASSERT_TRUE((*writer)->write({}, 0, changes).ok());
+        ASSERT_TRUE((*writer)->sync().ok());
+    };
+    write({.puts = {{kept, "old"}, {gone, "old"}}, .deletes = {}});
+    const auto reader = open_rocksdb_reader_engine(directory_);
+    ASSERT_TRUE(reader.ok()) << reader.error().message;
+    EXPECT_EQ((*reader)->get(gone).value(), "old");
+    write({.puts = {{kept, "new"}}, .deletes = {gone}});
+    ASSERT_TRUE((*writer)->reclaim(everything(), nullptr).ok());
+    for (int round = 0; round < 2; ++round) {
+        ASSERT_TRUE((*reader)->refresh().ok());
+        EXPECT_EQ((*reader)->get(kept).value(), "new");
+        EXPECT_EQ((*reader)->get(gone).value(), std::nullopt);
+    }
+}
+
 TEST_F(RocksdbStore, ShowsItsLastWordToReadersAfterAReopen) {
     auto store = open();
     ASSERT_TRUE(store->advance_watermark(kTarget, kSession, Seq{5}).ok());
