@@ -150,7 +150,7 @@ private:
         std::uint64_t closing_ns = 0;  // when it was closed, within kClosingNsMax
     };
     static constexpr std::uint64_t kLateCopiesNsMin = 1'000'000;
-    static constexpr std::uint64_t kLateCopiesNsMax = 1'000'000'000;  // between two turns
+    static constexpr std::uint64_t kLateCopiesNsMax = 8'000'000'000;  // between two turns; a loaded machine needs some
     explicit EventSet(EventSetOptions options) : options_{std::move(options)} {}
 
     void enable(std::optional<std::uint32_t> event_index);
