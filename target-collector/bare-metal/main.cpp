@@ -390,7 +390,8 @@ bool is_over() {
     if (gate->is_open) {
         print_progress(seconds);  // not where a run is to be the same whatever it is printed on
     }
-    const bool has_enough = sample_counts[0] >= options.samples_min && sample_counts[1] >= options.samples_min;
+    const bool has_enough = sample_counts[0] >= options.samples_min && sample_counts[1] >= options.samples_min &&
+                            (options.is_for_file || gateway_driver->counts().handshakes >= options.handshakes_min);
     return seconds >= options.seconds && (has_enough || seconds >= kRunSecondsMax);
 }
 

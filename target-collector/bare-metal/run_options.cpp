@@ -71,6 +71,9 @@ bool take_word(std::string_view word, RunOptions& into) {
     if (name == "samples") {
         return take_number(value, into.samples_min);
     }
+    if (name == "handshakes") {
+        return take_number(value, into.handshakes_min);
+    }
     if (name == "turns") {
         return take_number(value, into.turns);
     }

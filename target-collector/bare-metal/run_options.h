@@ -2,6 +2,7 @@
 //
 //   seconds=N      least duration (6)
 //   samples=N      least samples of each event; on a slow host the run becomes longer (4000)
+//   handshakes=N   least handshakes with gateways, likewise (0)
 //   turns=N        of the loops in the load's functions (20000)
 //   load=circle    no samples: two threads signal each other, and the time of several rounds is stored
 //   circle=I,D,G,S the same, with Kanata Bench's parameters (20,20,10,30): G groups of S tests, of I, I + D, … rounds
@@ -31,6 +32,7 @@ namespace perfleet::bare_metal {
 struct RunOptions {
     std::uint64_t seconds = 6;
     std::uint64_t samples_min = 4'000;
+    std::uint64_t handshakes_min = 0;
     std::uint64_t turns = 20'000;
     bool is_circle = false;
     CircleShape circle;

@@ -107,7 +107,7 @@ private:
         const std::string& endpoint = network.gateway_endpoint;
         std::vector<std::string> all = {
             "-netdev",
-            "user,id=net,restrict=on,guestfwd=tcp:10.0.2.100:7411-cmd:python3 " PERFLEET_GUEST_BRIDGE " 127.0.0.1 " +
+            "user,id=net,restrict=on,guestfwd=tcp:10.0.2.100:7411-cmd:" PERFLEET_GUEST_BRIDGE " 127.0.0.1 " +
                 endpoint.substr(endpoint.rfind(':') + 1),
             "-device",
             "virtio-net-device,netdev=net",
@@ -179,7 +179,7 @@ protected:
 
 TEST_F(BareMetal, ItsLoadIsSeenAsItWasThoughTheGatewayIsKilledInTheMiddle) {
     auto killed = std::make_unique<GatewayProgram>(data(), address_.endpoint());
-    Machine machine{address_.endpoint()};
+    Machine machine{address_.endpoint(), {"-append", "handshakes=2"}};
     machine.wait_for("acknowledged 3");
     killed->end(SIGKILL);
     GatewayProgram gateway{data(), address_.endpoint()};
@@ -222,7 +222,7 @@ TEST_F(BareMetal, OverItsNetworkCardTheGatewayGetsExactCountsThoughItIsKilledInT
     }
     auto killed = std::make_unique<GatewayProgram>(data(), address_.endpoint());
     Machine machine{Machine::ToNetwork{address_.endpoint()},
-                    "seconds=5 samples=700",
+                    "seconds=2 samples=700 handshakes=2",
                     {"-global", "virtio-mmio.force-legacy=false"}};
     machine.wait_for("acknowledged 1");
     killed->end(SIGKILL);
