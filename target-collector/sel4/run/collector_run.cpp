@@ -38,6 +38,17 @@ CollectorRun::CollectorRun(const Parts& parts)
 }
 
 void CollectorRun::begin() {
+    begun_ = kernel_.now();
+    timer_.start();
+    measure_when_due(begun_);
+}
+
+void CollectorRun::measure_when_due(Ticks now) {
+    const bool has_session = !collector_.status().session.is_none();
+    if (!has_session && now.value - begun_.value < kGreetingSeconds * cycles_per_second_) {
+        return;
+    }
+    is_measuring_ = true;
     if (log_) {
         PERFLEET_ASSERT(log_->start().ok());
     }
@@ -45,7 +56,6 @@ void CollectorRun::begin() {
         PERFLEET_ASSERT(utilisation_->begin().ok());
     }
     begun_ = second_begun_ = kernel_.now();
-    timer_.start();
     if (machine_.cycles != nullptr) {
         machine_.cycles->start();
     }
@@ -53,6 +63,14 @@ void CollectorRun::begin() {
 
 void CollectorRun::turn(WakeCauses causes) {
     const Ticks woken = kernel_.now();
+    if (!is_measuring_) {
+        if (causes.is_tick) {
+            timer_.go_on();
+        }
+        collector_.step(woken);
+        measure_when_due(woken);
+        return;
+    }
     forget_what_was_stopped();
     if (causes.is_cycles && machine_.cycles->go_on()) {
         take_samples(*cycle_sampler_, RunEvents::kCycleSamples, woken);
@@ -90,9 +108,11 @@ void CollectorRun::end_ticks() {
 }
 
 void CollectorRun::finish() {
-    pass_round_trips();
-    pass_second(kernel_.now());
-    finish_log();
+    if (is_measuring_) {
+        pass_round_trips();
+        pass_second(kernel_.now());
+        finish_log();
+    }
     collector_.finish();
     const Ticks stopped = kernel_.now();
     while (!collector_.is_finished() && kernel_.now().value - stopped.value < kFarewellSeconds * cycles_per_second_) {

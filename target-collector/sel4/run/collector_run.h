@@ -35,6 +35,7 @@ class CollectorRun {
 public:
     static constexpr std::uint32_t kPid = 1;
     static constexpr std::uint32_t kOwnThread = 1;  // the collector's own number among the threads
+    static constexpr std::uint64_t kGreetingSeconds = 10;
 
     // Borrows all, including the data that `sampled` refers to. `thread_count`: threads whose utilisation the kernel
     // reports.
@@ -51,11 +52,13 @@ public:
     };
     explicit CollectorRun(const Parts& parts);
 
-    // Starts ticks, and whatever the kernel measures. Stops if the kernel lacks what its features promise: a bug.
+    // Starts ticks. What the kernel measures begins when the session has its id, for rows before have little room: at
+    // once if the collector chose it, else when the gateway grants it, or after kGreetingSeconds without one. Stops if
+    // the kernel lacks what its features promise: a bug.
     void begin();
     // Call it after each interrupt: does all that is due.
     void turn(WakeCauses causes);
-    // Whether `seconds` have passed since begin().
+    // Whether it has measured for `seconds`.
     [[nodiscard]] bool is_over(std::uint64_t seconds) const;
     // Ends the ticks. After it, and before finish(), the caller may stop threads.
     void end_ticks();
@@ -65,7 +68,7 @@ public:
     struct Counts {
         std::uint64_t samples = 0;
         std::uint64_t own_cycles = 0;  // of the collector itself
-        std::uint64_t cycles = 0;      // since begin()
+        std::uint64_t cycles = 0;      // measured
         std::uint64_t windows = 0;     // of utilisation
         std::uint64_t windows_unaccounted = 0;
         std::size_t round_trips = 0;
@@ -75,6 +78,7 @@ public:
     [[nodiscard]] const LogFollower::Counts* log_counts() const { return log_ ? &log_->counts() : nullptr; }
 
 private:
+    void measure_when_due(Ticks now);
     void forget_what_was_stopped();
     [[nodiscard]] RowSink& sink_of_mode();
     void take_samples(ThreadSampler& sampler, EventNumber event, Ticks now);
@@ -98,7 +102,8 @@ private:
     std::optional<LogSource> log_;
     std::optional<ThreadSampler> sampler_;
     std::optional<ThreadSampler> cycle_sampler_;
-    Ticks begun_;
+    bool is_measuring_ = false;
+    Ticks begun_;  // of measuring; before, of the ticks
     Ticks second_begun_;
     Counts counts_;
 };
