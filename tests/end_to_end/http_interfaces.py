@@ -5,6 +5,7 @@ http_interfaces.py BIN_DIR: a real gateway with a recording of this machine and 
 as Grafana's data source (protobuf), Profiles Drilldown (JSON), scripts and `go tool pprof` ask. Exit status 1 when an
 answer differs.
 """
+import base64
 import gzip
 import json
 import os
@@ -195,6 +196,26 @@ def check_errors(gateway):
         check(got[0] == status and got[1]["code"] == code and got[1]["message"], f"{method} {request}: {got}")
 
 
+def of_tree(data):
+    """The self of each call of Pyroscope's tree."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            at, shift, value = at + 1, shift + 7, value | (data[at] & 127) << shift
+            if data[at - 1] < 128:
+                return value
+    expected = 1 if data else 0
+    while expected:
+        size = varint()
+        at += size
+        yield varint()
+        expected += varint() - 1
+    check(at == len(data), f"{len(data) - at} bytes behind a tree")
+
+
 def check_grafana(gateway, services):
     end = int(time.time() * 1000) + 1000
     span = {"start": end - 3_600_000, "end": end}
@@ -228,6 +249,10 @@ def check_grafana(gateway, services):
         graph = message.get("flamegraph", {})
         check(status == 200 and int(graph.get("total", -1)) == expected, f"{kind} {selector}: {status} {str(message)[:300]}, expected {expected}")
         check(status == 200 and [int(n) for n in graph["levels"][0]["values"]] == [0, expected, 0, 0], f"{selector}: no root")
+        message = gateway.call("SelectMergeStacktraces", {"profile_typeID": kind, "label_selector": selector,
+                                                          "format": "PROFILE_FORMAT_TREE", **span})[1]
+        in_tree = sum(of_tree(base64.b64decode(message.get("tree", ""))))
+        check(in_tree == expected, f"{kind} {selector} as a tree: {in_tree}, expected {expected}")
         request = field(1, kind.encode()) + field(2, selector.encode()) + field(3, span["start"]) + field(4, span["end"])
         text = gateway.call_protobuf("SelectMergeStacktraces", request, "Stacktraces")
         total = re.search(r"\n  total: (\d+)", text)

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <protozero/varint.hpp>
+#include <string_view>
 
 namespace perfleet::pyroscope {
 namespace {
@@ -179,6 +182,38 @@ Json FlameTree::graph(std::int64_t nodes_max) const {
     Json graph = bars(nodes_max, 1);
     graph["total"] = nodes_[0].total[0];
     return graph;
+}
+
+std::string FlameTree::tree(std::int64_t nodes_max) const {
+    std::string bytes;
+    const auto put = [&bytes](std::string_view name, std::int64_t self, std::size_t callee_count) {
+        protozero::write_varint(std::back_inserter(bytes), name.size());
+        bytes += name;
+        protozero::write_varint(std::back_inserter(bytes), static_cast<std::uint64_t>(self));
+        protozero::write_varint(std::back_inserter(bytes), callee_count);
+    };
+    const std::int64_t least = least_shown(nodes_max);
+    std::vector<std::uint32_t> open{0};
+    while (!open.empty()) {
+        const std::uint32_t number = open.back();
+        open.pop_back();
+        const Node& node = nodes_[number];
+        std::int64_t other = number == 0 ? node.self[0] : 0;
+        const std::size_t open_before = open.size();
+        for (const std::uint32_t callee : node.callees) {
+            if (nodes_[callee].total[0] >= least) {
+                open.push_back(callee);
+            } else {
+                other = sum_of(other, nodes_[callee].total[0]);
+            }
+        }
+        put(number == 0 ? "" : node.name, number == 0 ? 0 : node.self[0],
+            open.size() - open_before + (other > 0 ? 1 : 0));
+        if (other > 0) {
+            put(kOther, other, 0);
+        }
+    }
+    return nodes_.size() == 1 && nodes_[0].total[0] == 0 ? "" : bytes;
 }
 
 Json FlameTree::diff(std::int64_t nodes_max) const {

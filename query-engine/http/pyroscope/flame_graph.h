@@ -32,6 +32,10 @@ public:
     // The message FlameGraph. Of more than `nodes_max` calls the smallest become their caller's "other".
     [[nodiscard]] Json graph(std::int64_t nodes_max) const;
 
+    // Pyroscope's tree: each call by its name (size, bytes), self and number of callees, numbers as varints; callees
+    // behind their caller, a root without a name before all. What the root has itself is of "other". Likewise cut.
+    [[nodiscard]] std::string tree(std::int64_t nodes_max) const;
+
     // The message FlameGraphDiff: first left, then right.
     [[nodiscard]] Json diff(std::int64_t nodes_max) const;
 

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <map>
+#include <protozero/varint.hpp>
 
 namespace perfleet::pyroscope {
 namespace {
@@ -59,6 +60,44 @@ TEST(FlameTree, TheSmallestBecomeTheirCallersOther) {
     const std::vector<std::vector<std::int64_t>> expected{
         {0, 120, 0, 0}, {0, 100, 0, 1, 0, 20, 20, 2}, {0, 90, 10, 3, 0, 10, 10, 2}, {10, 50, 50, 4, 0, 30, 30, 2}};
     EXPECT_EQ(levels_of(graph), expected);
+}
+
+// What Pyroscope's own reader makes of a tree: self by chain.
+std::map<std::string, std::uint64_t> chains_of(const std::string& bytes) {
+    const char* at = bytes.data();
+    const char* const end = at + bytes.size();
+    std::map<std::string, std::uint64_t> chains;
+    std::vector<std::string> callers{""};
+    while (!callers.empty()) {
+        std::string chain = callers.back();
+        callers.pop_back();
+        const std::uint64_t size = protozero::decode_varint(&at, end);
+        if (size > 0) {
+            chain += (chain.empty() ? "" : ";") + std::string(at, size);
+            at += size;
+        }
+        if (const std::uint64_t self = protozero::decode_varint(&at, end); self > 0) {
+            chains[chain] += self;
+        }
+        callers.insert(callers.end(), protozero::decode_varint(&at, end), chain);
+    }
+    EXPECT_EQ(at, end);
+    return chains;
+}
+
+TEST(FlameTree, ATreeHoldsEachChainsOwnPart) {
+    using Chains = std::map<std::string, std::uint64_t>;
+    FlameTree flame;
+    flame.add(tree(kCalls));
+    EXPECT_EQ(
+        chains_of(flame.tree(100)),
+        (Chains{
+            {"sh;main", 10}, {"sh;main;a", 50}, {"sh;main;b", 5}, {"sh;main;b;a", 25}, {"sh;exit", 10}, {"xz", 20}}));
+    EXPECT_EQ(chains_of(flame.tree(4)),
+              (Chains{{"sh;main", 10}, {"sh;main;a", 50}, {"sh;main;other", 30}, {"sh;other", 10}, {"other", 20}}));
+    flame.add(tree({{0, "", 7, 7}}));
+    EXPECT_EQ(chains_of(flame.tree(100))["other"], 7U);
+    EXPECT_EQ(FlameTree{}.tree(100), "");
 }
 
 TEST(FlameTree, AnEmptyOneHasItsRoot) {

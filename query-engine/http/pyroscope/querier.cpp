@@ -434,8 +434,8 @@ Result<std::int64_t> nodes_in(const Json& request) {
 Result<Json> Querier::merge_stacktraces(const Json& request) const {
     const std::int64_t nodes = PERFLEET_TRY(nodes_in(request));
     const std::int64_t format = number_in(request, "format");
-    if (format == kTree || format == kDot) {
-        return Error{ErrorCode::kUnsupported, "formats tree and dot aren't served here: take flamegraph or pprof"};
+    if (format == kDot) {
+        return Error{ErrorCode::kUnsupported, "the format dot isn't served here: take flamegraph, tree or pprof"};
     }
     if (format == kPprof) {
         const auto bytes = PERFLEET_TRY(pprof(request, kReadPprofSizeBytesMax));
@@ -450,7 +450,7 @@ Result<Json> Querier::merge_stacktraces(const Json& request) const {
         PERFLEET_TRY(add_tree(request, tree, 0));
         tree.keep_below(call_site_in(request));
     }
-    return Json{{"flamegraph", tree.graph(nodes)}};
+    return format == kTree ? Json{{"tree", tree.tree(nodes)}} : Json{{"flamegraph", tree.graph(nodes)}};
 }
 
 Result<Json> Querier::diff(const Json& request) const {
