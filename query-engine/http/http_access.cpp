@@ -9,6 +9,7 @@
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/file_io.h"
 #include "schemas/peers/key_file.h"
+#include "schemas/text/amount.h"
 #include "schemas/text/hex.h"
 #include "schemas/text/parse.h"
 
@@ -16,6 +17,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::string_view kHashPrefix = "sha256:";
+constexpr std::string_view kQuotaPrefix = "quota=";
 
 std::string_view take_word(std::string_view& line) {
     constexpr std::string_view kBlanks = " \t\r";
@@ -78,8 +80,21 @@ Result<HttpTokens> HttpTokens::parse(std::string_view text, const std::string& p
         HttpIdentity identity;
         identity.roles = PERFLEET_TRY(roles_of(take_word(line), where));
         identity.name = take_word(line);
-        if (identity.roles == 0 || !is_peer_name(identity.name) || !take_word(line).empty()) {
-            return Error{ErrorCode::kInvalid, where + "after the hash come roles (read, push or read,push) and a name"};
+        const std::string_view quota = take_word(line);
+        if (identity.roles == 0 || !is_peer_name(identity.name) || !take_word(line).empty() ||
+            (!quota.empty() && !quota.starts_with(kQuotaPrefix))) {
+            return Error{ErrorCode::kInvalid, where +
+                                                  "after the hash come roles (read, push or read,push), a name and, "
+                                                  "if it has one, quota=SIZE"};
+        }
+        if (!quota.empty()) {
+            const auto size_bytes = amount_of(quota.substr(kQuotaPrefix.size()), kSizeUnits, 1ULL << 50);
+            if (!size_bytes || !identity.may(HttpRole::kPush)) {
+                return Error{ErrorCode::kInvalid, where +
+                                                      "quota=SIZE is what a client with the role push may push in "
+                                                      "an hour, for example quota=500m"};
+            }
+            identity.push_size_bytes_max = *size_bytes;
         }
         if (std::ranges::any_of(tokens.tokens_, [&](const auto& token) { return token.first == hash; })) {
             return Error{ErrorCode::kInvalid, where + "this token stands twice"};

@@ -4,7 +4,8 @@
 // The format of tokens:
 //
 //   # a comment
-//   sha256:HEX ROLE[,ROLE] NAME      HEX: the SHA-256 of the token; ROLE: read or push; NAME: of the client
+//   sha256:HEX ROLE[,ROLE] NAME [quota=SIZE]   HEX: the SHA-256 of the token; ROLE: read or push; NAME: of the client;
+//                                              SIZE: what it may push in an hour, as sent (500m, 20g)
 //
 // One thread.
 #pragma once
@@ -30,7 +31,9 @@ enum class HttpRole : std::uint8_t { kNone = 0, kRead = 1, kPush = 2 };
 struct HttpIdentity {
     std::string name;  // empty: nobody was asked
     std::uint8_t roles = 0;
+    std::uint64_t push_size_bytes_max = kNoQuota;  // in an hour
 
+    static constexpr std::uint64_t kNoQuota = ~0ULL;
     [[nodiscard]] bool may(HttpRole role) const {
         return (roles & static_cast<std::uint8_t>(role)) == static_cast<std::uint8_t>(role);
     }

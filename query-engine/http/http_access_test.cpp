@@ -29,6 +29,10 @@ TEST(HttpTokens, HaveNamesAndRoles) {
     EXPECT_FALSE(reader->may(HttpRole::kPush));
     ASSERT_NE(good->find(""), nullptr);
     EXPECT_TRUE(good->find("")->may(HttpRole::kPush));
+    EXPECT_EQ(good->find("")->push_size_bytes_max, HttpIdentity::kNoQuota);
+    const auto limited = HttpTokens::parse(std::string{kHashOfAbc} + " push ci quota=3m", "file");
+    ASSERT_TRUE(limited.ok()) << limited.error().message;
+    EXPECT_EQ(limited->find("abc")->push_size_bytes_max, 3U << 20);
     EXPECT_EQ(good->find("abd"), nullptr);
     EXPECT_EQ(good->find(kHashOfAbc), nullptr) << "the hash is no token";
 }
@@ -44,6 +48,9 @@ TEST(HttpTokens, FaultsNameFileAndLine) {
              {hash, "file:1: after the hash come roles"},
              {hash + " read", "file:1: after the hash come roles"},
              {hash + " read a/b", "file:1: after the hash come roles"},
+             {hash + " push a 500m", "file:1: after the hash come roles"},
+             {hash + " push a quota=5x", "file:1: quota=SIZE is what"},
+             {hash + " read a quota=5m", "file:1: quota=SIZE is what"},
              {hash + " read a\n" + hash + " push b", "file:2: this token stands twice"},
              {std::string(HttpTokens::kFileSizeBytesMax + 1, '\n'), "at most 1 MiB"}}) {
         const auto tokens = HttpTokens::parse(text, "file");

@@ -28,6 +28,8 @@
 #include <sstream>
 #include <thread>
 
+#include "query-engine/http/upload_quota.h"
+#include "schemas/host/host_clock.h"
 #include "schemas/peers/abuse_limiter.h"
 
 namespace perfleet {
@@ -329,6 +331,7 @@ struct Shared {
     HttpAccess access;
     std::shared_ptr<net::ssl::context> tls{};  // null: none
     AbuseLimiter failed_tokens{{UINT32_MAX, SIZE_MAX, HttpServer::kFailedAddressesMax}};
+    UploadQuota upload_quota{};
     std::size_t upload_count = 0;  // that are being received or answered
     Handlers* handlers = nullptr;
     std::atomic<std::uint64_t> denied = 0;
@@ -482,6 +485,12 @@ private:
         role_ = shared_.options.role_of ? shared_.options.role_of(request_.path) : HttpRole::kRead;
         auto denial = denial_of_head();
         shared_.denied += denial ? 1 : 0;
+        if (denial && role_ == HttpRole::kPush) {
+            shared_.options.log({LogLevel::kWarning,
+                                 "push_refused",
+                                 "a push to " + request_.path + " was refused: " + denial->body.substr(0, 256),
+                                 {{"client", request_.client}, {"address", address_of(stream_.socket())}}});
+        }
         return denial;
     }
 
@@ -515,11 +524,25 @@ private:
             return denied(http::status::unauthorized, "a bearer token is needed", "");
         }
         request_.client = identity.name;
-        return identity.may(role_)
-                   ? std::optional<HttpResponse>{}
-                   : denied(http::status::forbidden,
-                            std::string{"this token lacks the role "} + (role_ == HttpRole::kPush ? "push" : "read"),
-                            ", error=\"insufficient_scope\"");
+        if (!identity.may(role_)) {
+            return denied(http::status::forbidden,
+                          std::string{"this token lacks the role "} + (role_ == HttpRole::kPush ? "push" : "read"),
+                          ", error=\"insufficient_scope\"");
+        }
+        return role_ == HttpRole::kPush ? above_quota(identity) : std::nullopt;
+    }
+
+    std::optional<HttpResponse> above_quota(const HttpIdentity& identity) {
+        const std::uint64_t left_ns =
+            shared_.upload_quota.left_ns(identity.name, identity.push_size_bytes_max, monotonic_now_ns());
+        if (left_ns == 0) {
+            return std::nullopt;
+        }
+        HttpResponse later = plain_answer(http::status::too_many_requests,
+                                          "the quota of " + identity.name + " is used up: " +
+                                              std::to_string(identity.push_size_bytes_max) + " bytes an hour");
+        later.headers.emplace_back("Retry-After", std::to_string(left_ns / 1'000'000'000 + 1));
+        return later;
     }
 
     HttpResponse unknown_token(HttpResponse denial) {
@@ -583,6 +606,9 @@ private:
         ++shared_.requests;
         http::request<http::string_body> message = parser_->release();
         request_.body = std::move(message.body());
+        if (is_upload_ && !refusal_) {
+            shared_.upload_quota.count(request_.client, request_.body.size());
+        }
         reply_ = std::make_shared<Reply>(std::move(request_), message.version(), message.keep_alive() && !is_old_,
                                          shared_.handlers->waiting_count(), [weak = weak_from_this()] {
                                              if (const auto self = weak.lock()) {

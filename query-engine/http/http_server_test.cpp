@@ -327,8 +327,10 @@ TEST_F(HttpServerTest, ClientsThatDontReadGiveWayToOthers) {
 class HttpServerTokensTest : public HttpServerTest {
 protected:
     HttpServerTokensTest() {
-        std::ofstream{path_} << "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad read reader\n"
-                                "sha256:cb8379ac2098aa165029e3938a51da0bcecfc008fd6795f401178647f96c5b34 push pusher\n";
+        std::ofstream{path_}
+            << "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad read reader\n"
+               "sha256:cb8379ac2098aa165029e3938a51da0bcecfc008fd6795f401178647f96c5b34 push pusher\n"
+               "sha256:50ae61e841fac4e8f9e40baf2ad36ec868922ea48368c18f9535e47db56dd7fb push small quota=1k\n";
         serve(path_);
     }
     ~HttpServerTokensTest() override { std::filesystem::remove(path_); }
@@ -366,6 +368,23 @@ TEST_F(HttpServerTokensTest, RolesAreTheTokens) {
     }
     EXPECT_EQ(server_->counts().denied, 16U);
     EXPECT_EQ(server_->counts().unknown_tokens, 4U);
+}
+
+TEST_F(HttpServerTokensTest, AClientPushesNoMoreThanItsQuota) {
+    const std::string body(600, 'x');
+    const auto push = [&] {
+        Client client{port_};
+        client.send(
+            "POST /push HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ghi\r\nContent-Length: 600\r\n\r\n" +
+            body);
+        return client.read_until("\r\n\r\n");
+    };
+    EXPECT_EQ(push().find("HTTP/1.1 200"), 0U);
+    EXPECT_EQ(push().find("HTTP/1.1 200"), 0U) << "some are left";
+    const std::string head = push();
+    EXPECT_EQ(head.find("HTTP/1.1 429"), 0U) << head;
+    EXPECT_NE(head.find("Retry-After: 3"), std::string::npos) << head;
+    EXPECT_EQ(head_of("/push", "def", "body").find("HTTP/1.1 200"), 0U) << "of another client";
 }
 
 TEST_F(HttpServerTokensTest, TheBodyOfADeniedRequestIsNotWaitedFor) {
