@@ -194,9 +194,8 @@ TEST_F(FunctionProgram, GoroutinesHaveTheirTimesWhicheverThreadRunsThem) {
 }
 
 TEST_F(FunctionProgram, NamesAFunctionThatWasNotCalled) {
-    const Finished finished =
-        run(with(latency({"function_workload:work::recurse", "function_workload:begins_with_push"}, {"--no-rows"}),
-                 {"--", workload_, "push", "3"}));
+    const Finished finished = run(with(latency({"work::recurse", "function_workload:begins_with_push"}, {"--no-rows"}),
+                                       {"--", workload_, "push", "3"}));
     EXPECT_NE(words(finished.error_output).find("function_workload:work::recurse was not called"), std::string::npos)
         << finished.error_output;
     EXPECT_EQ(finished.error_output.find("begins_with_push was not called"), std::string::npos);
@@ -350,7 +349,9 @@ TEST_F(FunctionProgram, SaysWhatIsWrong) {
     expect(error_of({"function_workload:work::recurs"}, program), "near: work::recurse");
     expect(error_of({"function_workload:work::same"}, program), "2 functions have this name");
     expect(error_of({"libnone:f"}, program), "'libnone': the program function_workload has no image of that name");
-    expect(error_of({"nocolon"}, program), "isn't IMAGE:FUNCTION");
+    expect(error_of({"work::recurs"}, program), "near: work::recurse");
+    expect(error_of({":f"}, program), "isn't [IMAGE:]FUNCTION");
+    expect(error_of({"malloc"}, {"-a"}), "with -a it needs an image, such as libc:malloc");
     expect(error_of({"libc:malloc"}, {}), "whose calls are timed? -p PID, -a or -- COMMAND");
     expect(error_of({"libc:malloc"}, {"-p", "999999999"}), "there is no process 999999999");
     expect(error_of({}, {"-a"}), "-a: needs --function");

@@ -177,7 +177,12 @@ private:
             if (!images_or_none) {
                 images_or_none = PERFLEET_TRY(images());
             }
-            const auto image = PERFLEET_TRY(find_image(*images_or_none, name.image));
+            if (name.image.empty() && options_.all_cpus) {
+                return Error{ErrorCode::kUsage,
+                             "--function: '" + text + "': with -a it needs an image, such as libc:" + text};
+            }
+            const auto image = name.image.empty() ? images_or_none->images.front()
+                                                  : PERFLEET_TRY(find_image(*images_or_none, name.image));
             auto found = PERFLEET_TRY(find_function(image, name.function, options_));
             PERFLEET_TRY(warn_of_processes_without(image, found.traced.name));
             run_.names.push_back(found.traced.name);
@@ -385,9 +390,11 @@ Result<FunctionName> parse_function(const std::string& text) {
         }
         break;
     }
-    return Error{ErrorCode::kUsage, "--function: '" + text +
-                                        "' isn't IMAGE:FUNCTION, such as libc:malloc, ./program:ns::f or "
-                                        "kernel:vfs_read"};
+    if (text.empty() || text.front() == ':' || text.back() == ':') {
+        return Error{ErrorCode::kUsage, "--function: '" + text +
+                                            "' isn't [IMAGE:]FUNCTION, such as libc:malloc, ns::f or kernel:vfs_read"};
+    }
+    return FunctionName{"", text};
 }
 
 Result<FunctionRun> run_functions(const FunctionRunOptions& options, SessionDestination* destination,

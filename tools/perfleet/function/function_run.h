@@ -17,7 +17,7 @@
 namespace perfleet {
 
 struct FunctionRunOptions : FunctionSearch {
-    std::vector<std::string> functions;  // IMAGE:FUNCTION; empty: nothing is measured
+    std::vector<std::string> functions;  // [IMAGE:]FUNCTION; empty: nothing is measured
     std::vector<std::uint32_t> pids;     // traced processes; empty: the command, or with `all_cpus` the whole machine
     bool all_cpus = false;
     bool follows_children = false;              // of traced processes (function_tracer.h)
@@ -40,7 +40,7 @@ using ShowFunctions = std::function<void(std::span<const std::string> names, std
 
 // The words behind `image:`; "kernel" is the kernel. Errors: kUsage.
 struct FunctionName {
-    std::string image;
+    std::string image;  // empty: the program itself
     std::string function;
 };
 [[nodiscard]] Result<FunctionName> parse_function(const std::string& text);

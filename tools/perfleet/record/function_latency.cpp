@@ -107,7 +107,7 @@ void add_function_options(CLI::App& command, FunctionRunOptions& options) {
     constexpr const char* kGroup = "Measure functions";
     command.footer(
         "  perfleet latency [OPTIONS]\n"
-        "  perfleet latency --function IMAGE:FUNCTION [-p PID | -a | -- COMMAND...] [OPTIONS]\n"
+        "  perfleet latency --function [IMAGE:]FUNCTION [-p PID | -a | -- COMMAND...] [OPTIONS]\n"
         "  perfleet latency --function A --function B --pair A%entry,B -- COMMAND...\n\n"
         "The second form times each call of a function until Ctrl-C, or until the program\n"
         "ends, and stores each call as a row of a session. IMAGE is a path, or the name of\n"
@@ -122,7 +122,8 @@ void add_function_options(CLI::App& command, FunctionRunOptions& options) {
     add_options(
         command,
         {{"--function FUNCTION", options.functions,
-          "time the calls of IMAGE:FUNCTION, such as libc:malloc, ./program:ns::f, kernel:vfs_read; may be given "
+          "time the calls of FUNCTION, of the program itself or of IMAGE, such as main, libc:malloc, kernel:vfs_read; "
+          "may be given "
           "several times",
           is_one_each, is_in_group(kGroup)},
          {"-p PID", options.pids, "with --function: of these processes, with commas", is_comma_list,
@@ -157,7 +158,7 @@ Result<Done> check_function_options(const FunctionRunOptions& options) {
                               : !options.command.empty() ? options.command.front().c_str()
                                                          : nullptr;
     return given == nullptr ? Result<Done>{Done{}}
-                            : Error{ErrorCode::kUsage, std::string{given} + ": needs --function IMAGE:FUNCTION"};
+                            : Error{ErrorCode::kUsage, std::string{given} + ": needs --function [IMAGE:]FUNCTION"};
 }
 
 Result<int> run_function_latency(FunctionRunOptions options, QueryOptions& query, const OutputOptions& printing,
