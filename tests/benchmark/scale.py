@@ -12,7 +12,7 @@ import math
 INPUTS = {
     "bytes a sample": (7.6, "B", "at rest, all-in, a database with call chains; compilers 7.9, no call graphs 6.0 "
                        "(benchmarks.md, Real recordings)"),
-    "bytes a row on the wire": (9.2, "B", "999 Hz, compilers (benchmarks.md, Results)"),
+    "bytes a row on the wire": (9.2, "B", "999 Hz, compilers (benchmarks.md, Bytes)"),
     "CPU of a gateway a batch": (79e-6, "s", "10,000 targets with keys: 82 us a batch of 304 rows, less its rows "
                                  "(crowd.py)"),
     "CPU of a gateway a row": (9.8e-9, "s", "184 us a batch of 16,384 rows, 25.6 of 300 (gateway_cost)"),
