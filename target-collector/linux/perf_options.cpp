@@ -71,7 +71,7 @@ void add_perf_options(CLI::App& app, std::span<const PerfOption> options, const 
         for (const std::string& name : split_list(option.names)) {
             const auto answer = [name, text = option.text, is_ignored = option.is_ignored, take_note] {
                 if (!is_ignored) {
-                    throw CLI::ValidationError(name, text);
+                    throw CLI::ValidationError(name, "no such option here; " + std::string{text});
                 }
                 take_note(name + ": ignored: " + text);
             };
