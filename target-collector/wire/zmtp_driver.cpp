@@ -20,10 +20,13 @@ zmtp_layout::ShortBytes refusal() {
 }  // namespace
 
 ZmtpDriver::ZmtpDriver(ByteStream& stream, const Options& options)
-    : stream_{stream}, options_{options}, reader_{message_, kSkippedSizeBytesMax} {}
+    : ZmtpDriver{stream,
+                 std::span{message_}.first(limits::kReplySizeBytesMax +
+                                           (options.mechanism == nullptr ? 0 : ZmtpMechanism::kSealedOverheadBytes)),
+                 options} {}
 
 ZmtpDriver::ZmtpDriver(ByteStream& stream, std::span<std::byte> memory, const Options& options)
-    : stream_{stream}, options_{options}, reader_{memory, kSkippedSizeBytesMax} {}
+    : stream_{stream}, options_{options}, reader_{memory, kSkippedSizeBytesMax, options.mechanism} {}
 
 void ZmtpDriver::tick(std::uint64_t now_ns) {
     now_ns_ = now_ns;
@@ -38,8 +41,13 @@ bool ZmtpDriver::send(std::span<const std::byte> frame) {
     if (state_ != State::kConnected || was_made_ || is_writing() || frame.empty()) {
         return false;
     }
-    head_ = zmtp_layout::message_header(frame.size());
-    frame_ = frame;
+    if (options_.mechanism != nullptr) {
+        const std::span<std::byte> memory = options_.mechanism->memory();
+        frame_ = memory.first(options_.mechanism->seal(0, frame, memory));
+    } else {
+        head_ = zmtp_layout::message_header(frame.size());
+        frame_ = frame;
+    }
     write_bytes();
     return true;
 }
@@ -107,6 +115,7 @@ void ZmtpDriver::forget_connection() {
     written_bytes_ = 0;
     is_greeting_due_ = false;
     is_ready_due_ = false;
+    is_initiate_due_ = false;
     is_ping_due_ = false;
     is_pong_due_ = false;
     is_refusal_due_ = false;
@@ -124,6 +133,7 @@ void ZmtpDriver::end(const Fault& fault) {
     } else {
         is_greeting_due_ = false;
         is_ready_due_ = false;
+        is_initiate_due_ = false;
         is_ping_due_ = false;
         is_pong_due_ = false;
         is_refusal_due_ = true;
@@ -195,6 +205,7 @@ void ZmtpDriver::handle(ZmtpReader::Event event) {
             is_ready_due_ = true;
             state_ = State::kReady;
             break;
+        case ZmtpReader::Event::kWelcome: is_initiate_due_ = true; break;
         case ZmtpReader::Event::kReady:
             state_ = State::kConnected;
             was_made_ = true;
@@ -215,17 +226,36 @@ void ZmtpDriver::handle(ZmtpReader::Event event) {
 
 // -- output -----------------------------------------------------------------------------------------------------------
 
+zmtp_layout::ShortBytes ZmtpDriver::sealed(const zmtp_layout::ShortBytes& command) {
+    if (options_.mechanism == nullptr) {
+        return command;
+    }
+    constexpr std::size_t kHeaderSizeBytes = 2;
+    zmtp_layout::ShortBytes frame;
+    frame.size_bytes =
+        options_.mechanism->seal(ZmtpMechanism::kCommandInside, command.view().subspan(kHeaderSizeBytes), frame.bytes);
+    return frame;
+}
+
 bool ZmtpDriver::prepare_head() {
     // READY must precede everything else.
     if (std::exchange(is_greeting_due_, false)) {
-        head_ = zmtp_layout::greeting();
+        head_ =
+            options_.mechanism == nullptr ? zmtp_layout::greeting() : zmtp_layout::greeting(options_.mechanism->name());
     } else if (std::exchange(is_ready_due_, false)) {
-        head_ = zmtp_layout::ready();
+        if (options_.mechanism == nullptr) {
+            head_ = zmtp_layout::ready();
+        } else {
+            frame_ = options_.mechanism->hello();
+        }
+    } else if (std::exchange(is_initiate_due_, false)) {
+        const zmtp_layout::ShortBytes properties = zmtp_layout::properties();
+        frame_ = options_.mechanism->initiate(properties.view());
     } else if (std::exchange(is_pong_due_, false)) {
-        head_ = pong_;
+        head_ = sealed(pong_);
         ++counts_.pings_answered;
     } else if (std::exchange(is_ping_due_, false)) {
-        head_ = zmtp_layout::ping(options_.heartbeat_timeout_ns);
+        head_ = sealed(zmtp_layout::ping(options_.heartbeat_timeout_ns));
     } else if (std::exchange(is_refusal_due_, false)) {
         head_ = refusal();
     } else {

@@ -1,5 +1,6 @@
-// The network driver of targets without libzmq: a ZMTP 3.1 DEALER (mechanism NULL) over any byte stream. Its gateway
-// sees an ordinary ZeroMQ peer.
+// The network driver of targets without libzmq: a ZMTP 3.1 DEALER over any byte stream. Its gateway sees an
+// ordinary ZeroMQ peer. The mechanism is NULL, or what Options say (curve/curve_client.h): then frames are sealed into
+// the mechanism's memory, and none is borrowed.
 //
 // Freestanding; one thread; no function blocks. Limits: one incoming message, one outgoing (borrowed: sent from its
 // place, after its header), and one answer to a PING. Messages larger than limits::kReplySizeBytesMax, empty ones and
@@ -30,6 +31,7 @@ public:
         // Interval of PINGs; a peer that sends nothing for heartbeat_timeout_ns after one is gone.
         std::uint64_t heartbeat_interval_ns = 5'000'000'000;
         std::uint64_t heartbeat_timeout_ns = 10'000'000'000;
+        ZmtpMechanism* mechanism = nullptr;  // null: NULL; borrowed
     };
     // Counters, for messages to the user and for tests.
     struct Counts {
@@ -52,7 +54,9 @@ public:
     void tick(std::uint64_t now_ns) override;
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) override;
-    [[nodiscard]] std::span<const std::byte> borrowed() const override { return frame_; }
+    [[nodiscard]] std::span<const std::byte> borrowed() const override {
+        return options_.mechanism == nullptr ? frame_ : std::span<const std::byte>{};
+    }
     [[nodiscard]] Checked<std::size_t> receive(std::span<std::byte> into) override;
     [[nodiscard]] bool reconnected() override;
 
@@ -80,6 +84,7 @@ private:
     void write_bytes();
     // Puts the next short bytes into head_, if any are due. False: none.
     [[nodiscard]] bool prepare_head();
+    [[nodiscard]] zmtp_layout::ShortBytes sealed(const zmtp_layout::ShortBytes& command);
     [[nodiscard]] bool is_writing() const { return written_bytes_ < head_.size_bytes + frame_.size(); }
     void end(const Fault& fault);
     void check_times();
@@ -104,7 +109,8 @@ private:
     std::span<const std::byte> frame_;
     std::size_t written_bytes_ = 0;  // of both
     bool is_greeting_due_ = false;
-    bool is_ready_due_ = false;
+    bool is_ready_due_ = false;     // or HELLO of a mechanism
+    bool is_initiate_due_ = false;  // of a mechanism
     bool is_ping_due_ = false;
     bool is_refusal_due_ = false;
     bool is_pong_due_ = false;
@@ -116,7 +122,7 @@ private:
     std::size_t input_end_ = 0;
     bool has_message_ = false;
     bool has_skipped_message_ = false;
-    std::array<std::byte, limits::kReplySizeBytesMax> message_{};
+    std::array<std::byte, limits::kReplySizeBytesMax + ZmtpMechanism::kSealedOverheadBytes> message_{};
 };
 
 }  // namespace perfleet

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "schemas/vocabulary/batch_limits.h"
+#include "target-collector/curve/curve_client.h"
 #include "target-collector/wire/testing/socket_stream.h"
 
 namespace perfleet {
@@ -40,7 +41,7 @@ private:
 // libzmq's end.
 class RouterSocket {
 public:
-    explicit RouterSocket(const std::string& endpoint, int heartbeat_ms = 0)
+    explicit RouterSocket(const std::string& endpoint, int heartbeat_ms = 0, const char* secret_key = nullptr)
         : context_{zmq_ctx_new()}, socket_{zmq_socket(context_, ZMQ_ROUTER)} {
         set(ZMQ_LINGER, 0);
         set(ZMQ_ROUTER_MANDATORY, 1);
@@ -49,6 +50,10 @@ public:
         if (heartbeat_ms > 0) {
             set(ZMQ_HEARTBEAT_IVL, heartbeat_ms);
             set(ZMQ_HEARTBEAT_TIMEOUT, 60'000);
+        }
+        if (secret_key != nullptr) {
+            set(ZMQ_CURVE_SERVER, 1);
+            EXPECT_EQ(zmq_setsockopt(socket_, ZMQ_CURVE_SECRETKEY, secret_key, 41), 0);
         }
         EXPECT_EQ(zmq_bind(socket_, endpoint.c_str()), 0) << zmq_strerror(zmq_errno());
     }
@@ -144,6 +149,59 @@ protected:
     Folder folder_;
     std::uint64_t now_ns_ = kSecond;
 };
+
+// libzmq's keys, and the driver's of them.
+struct CurvePair {
+    std::array<char, 41> public_text{};
+    std::array<char, 41> secret_text{};
+    curve::Key public_key{};
+    curve::Key secret_key{};
+
+    CurvePair() {
+        EXPECT_EQ(zmq_curve_keypair(public_text.data(), secret_text.data()), 0);
+        zmq_z85_decode(reinterpret_cast<std::uint8_t*>(public_key.data()), public_text.data());
+        zmq_z85_decode(reinterpret_cast<std::uint8_t*>(secret_key.data()), secret_text.data());
+    }
+};
+
+TEST_F(ZmtpDriverTest, SpeaksCurveWithLibzmq) {
+    const CurvePair gateway;
+    const CurvePair own;
+    RouterSocket router{folder_.endpoint(), 50, gateway.secret_text.data()};
+    std::array<std::byte, 1'000> memory{};
+    CurveClient curve{{gateway.public_key, own.secret_key}, CurvePair{}.secret_key, memory};
+    SocketStream stream{folder_.endpoint()};
+    ZmtpDriver driver{stream, {.mechanism = &curve}};
+    converse(driver, router);
+    for (int round = 0; round < 4; ++round) {  // libzmq's PINGs, and ours, are sealed
+        const std::uint64_t answered = driver.counts().pings_answered;
+        run_until([&] {
+            driver.tick(now_ns_);
+            (void)router.receive();
+            return driver.counts().pings_answered > answered;
+        });
+        now_ns_ += 6 * kSecond;
+    }
+    EXPECT_EQ(driver.counts().handshakes, 1U);
+    EXPECT_EQ(driver.counts().connections_ended, 0U);
+    EXPECT_TRUE(stream.end_connection());
+    converse(driver, router);
+    EXPECT_EQ(driver.counts().handshakes, 2U);
+}
+
+TEST_F(ZmtpDriverTest, DoesNotTrustAGatewayWithAnotherKey) {
+    const CurvePair gateway;
+    RouterSocket router{folder_.endpoint(), 0, gateway.secret_text.data()};
+    std::array<std::byte, 1'000> memory{};
+    CurveClient curve{{CurvePair{}.public_key, CurvePair{}.secret_key}, CurvePair{}.secret_key, memory};
+    SocketStream stream{folder_.endpoint()};
+    ZmtpDriver driver{stream, {.mechanism = &curve}};
+    run_until([&] {
+        driver.tick(now_ns_ += kSecond);
+        return driver.counts().connections_lost + driver.counts().connections_ended > 2;
+    });
+    EXPECT_EQ(driver.counts().handshakes, 0U);
+}
 
 TEST_F(ZmtpDriverTest, TalksToLibzmqAtEverySplitOfBothSequences) {
     RouterSocket router{folder_.endpoint()};

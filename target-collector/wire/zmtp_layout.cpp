@@ -42,24 +42,31 @@ ShortBytes begin_command(std::string_view name, std::size_t data_size_bytes) {
 
 }  // namespace
 
-ShortBytes greeting() {
+ShortBytes greeting(std::string_view mechanism) {
     ShortBytes greeting;
     greeting.size_bytes = kGreetingSizeBytes;
     greeting.bytes[0] = std::byte{kSignatureFirst};
     greeting.bytes[kSignatureSizeBytes - 1] = std::byte{kSignatureLast};
     greeting.bytes[kVersionOffset] = std::byte{kVersionMajor};
     greeting.bytes[kVersionOffset + 1] = std::byte{kVersionMinor};
-    std::memcpy(greeting.bytes.data() + kMechanismOffset, "NULL", 4);
+    PERFLEET_ASSERT(mechanism.size() <= kMechanismSizeBytes);
+    std::memcpy(greeting.bytes.data() + kMechanismOffset, mechanism.data(), mechanism.size());
     return greeting;
 }
 
-ShortBytes ready() {
-    constexpr std::string_view kName = "Socket-Type";
+ShortBytes properties() {
     constexpr std::string_view kValue = "DEALER";
-    ShortBytes command = begin_command("READY", 1 + kName.size() + 4 + kValue.size());
-    append_name(command, kName);
-    append_integer(command, kValue.size(), 4);
-    append(command, kValue);
+    ShortBytes properties;
+    append_name(properties, "Socket-Type");
+    append_integer(properties, kValue.size(), 4);
+    append(properties, kValue);
+    return properties;
+}
+
+ShortBytes ready() {
+    const ShortBytes data = properties();
+    ShortBytes command = begin_command("READY", data.size_bytes);
+    append(command, data.view());
     return command;
 }
 

@@ -1,10 +1,10 @@
-// Bytes of the ZeroMQ Message Transport Protocol, versions 3.0 and 3.1 (rfc.zeromq.org/spec/23 and /37), mechanism
-// NULL.
+// Bytes of the ZeroMQ Message Transport Protocol, versions 3.0 and 3.1 (rfc.zeromq.org/spec/23 and /37). What a
+// mechanism other than NULL adds: zmtp_mechanism.h.
 //
 // A greeting, from both sides at once:
 //   byte 0    0xff | 8 × 0 | 0x7f     signature
 //   byte 10   u8 major 3 | u8 minor
-//   byte 12   char[20] mechanism      "NULL", filled up with 0
+//   byte 12   char[20] mechanism      "NULL" or another one, filled up with 0
 //   byte 32   u8 as_server | 31 × 0
 // Then frames; each side's first one is the command READY:
 //   byte 0    u8 flags                1: more frames of this message follow; 2: long; 4: a command
@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace perfleet::zmtp_layout {
 
@@ -32,6 +33,8 @@ inline constexpr std::uint8_t kVersionMajor = 3;
 inline constexpr std::uint8_t kVersionMinor = 1;  // the first with PING
 inline constexpr std::uint8_t kSignatureFirst = 0xff;
 inline constexpr std::uint8_t kSignatureLast = 0x7f;
+
+inline constexpr std::string_view kNull = "NULL";
 
 inline constexpr std::uint8_t kMore = 1;
 inline constexpr std::uint8_t kLong = 2;
@@ -52,9 +55,11 @@ struct ShortBytes {
     [[nodiscard]] std::span<const std::byte> view() const { return std::span{bytes}.first(size_bytes); }
 };
 
-[[nodiscard]] ShortBytes greeting();
+[[nodiscard]] ShortBytes greeting(std::string_view mechanism = kNull);
 // READY of a DEALER without an identity: its peer chooses a new routing id for each connection.
 [[nodiscard]] ShortBytes ready();
+// The properties in it.
+[[nodiscard]] ShortBytes properties();
 [[nodiscard]] ShortBytes ping(std::uint64_t time_to_live_ns);
 [[nodiscard]] ShortBytes pong(std::span<const std::byte> context);
 // The header of a message of one part.

@@ -59,9 +59,10 @@ bool take_sized(std::span<const std::byte>& rest, std::size_t size_size_bytes, s
 void ZmtpReader::begin() {
     state_ = State::kGreeting;
     greeting_size_bytes_ = 0;
+    is_welcomed_ = mechanism_ == nullptr;
     is_ready_ = false;
     has_parts_ = false;
-    message_size_bytes_ = 0;
+    message_ = {};
     ping_context_size_bytes_ = 0;
     time_to_live_ns_ = 0;
 }
@@ -113,12 +114,12 @@ Checked<ZmtpReader::Event> ZmtpReader::take_greeting_byte(std::byte byte) {
         (at == zmtp_layout::kSignatureSizeBytes - 1 && value != zmtp_layout::kSignatureLast)) {
         return Fault{ErrorCode::kInvalid, at, value};
     }
-    constexpr std::string_view kMechanism = "NULL";
+    const std::string_view mechanism = mechanism_ == nullptr ? zmtp_layout::kNull : mechanism_->name();
     const bool is_mechanism =
         at >= zmtp_layout::kMechanismOffset && at < zmtp_layout::kMechanismOffset + zmtp_layout::kMechanismSizeBytes;
     const std::size_t letter = at - zmtp_layout::kMechanismOffset;
     if ((at == zmtp_layout::kVersionOffset && value < zmtp_layout::kVersionMajor) ||
-        (is_mechanism && value != (letter < kMechanism.size() ? static_cast<std::uint8_t>(kMechanism[letter]) : 0))) {
+        (is_mechanism && value != (letter < mechanism.size() ? static_cast<std::uint8_t>(mechanism[letter]) : 0))) {
         return Fault{ErrorCode::kUnsupported, at, value};
     }
     if (greeting_size_bytes_ < zmtp_layout::kGreetingSizeBytes) {
@@ -154,7 +155,8 @@ Checked<Done> ZmtpReader::begin_body() {
 
 void ZmtpReader::take_body(std::span<const std::byte> bytes) {
     const std::span<std::byte> memory = has(zmtp_layout::kCommand) ? std::span<std::byte>{command_} : memory_;
-    const bool is_kept = frame_size_bytes_ <= memory.size() && (has(zmtp_layout::kCommand) || !has_parts_);
+    const bool is_kept =
+        frame_size_bytes_ <= memory.size() && (has(zmtp_layout::kCommand) || mechanism_ != nullptr || !has_parts_);
     if (is_kept) {
         std::memcpy(memory.data() + taken_bytes_, bytes.data(), bytes.size());
     }
@@ -163,22 +165,52 @@ void ZmtpReader::take_body(std::span<const std::byte> bytes) {
 
 Checked<ZmtpReader::Event> ZmtpReader::end_frame() {
     state_ = State::kFlags;
-    return has(zmtp_layout::kCommand) ? end_command() : Checked<Event>{end_message()};
+    return has(zmtp_layout::kCommand) ? end_command() : end_message();
 }
 
-ZmtpReader::Event ZmtpReader::end_message() {
-    if (has(zmtp_layout::kMore)) {
+ZmtpReader::Event ZmtpReader::end_part(bool has_more, std::span<const std::byte> part, bool is_kept) {
+    if (has_more) {
         has_parts_ = true;
         return Event::kNone;
     }
-    const bool is_whole = !has_parts_ && frame_size_bytes_ > 0 && frame_size_bytes_ <= memory_.size();
+    const bool is_whole = !has_parts_ && is_kept && !part.empty();
     has_parts_ = false;
-    message_size_bytes_ = is_whole ? static_cast<std::size_t>(frame_size_bytes_) : 0;
+    message_ = is_whole ? part : std::span<const std::byte>{};
     return is_whole ? Event::kMessage : Event::kSkippedMessage;
 }
 
+Checked<ZmtpReader::Event> ZmtpReader::end_message() {
+    const bool is_kept = frame_size_bytes_ <= memory_.size();
+    const std::span<const std::byte> part =
+        is_kept ? memory_.first(static_cast<std::size_t>(frame_size_bytes_)) : std::span<std::byte>{};
+    return mechanism_ != nullptr ? end_sealed() : end_part(has(zmtp_layout::kMore), part, is_kept);
+}
+
+Checked<ZmtpReader::Event> ZmtpReader::end_sealed() {
+    if (has(zmtp_layout::kMore)) {  // parts are told inside
+        return Fault{ErrorCode::kInvalid, flags_, frame_size_bytes_};
+    }
+    if (frame_size_bytes_ > memory_.size()) {
+        return end_part(false, {}, false);
+    }
+    const auto opened = mechanism_->open(memory_.first(static_cast<std::size_t>(frame_size_bytes_)));
+    if (!opened) {
+        return Fault{ErrorCode::kPermission, flags_, frame_size_bytes_};
+    }
+    if ((opened->flags & ZmtpMechanism::kCommandInside) == 0) {
+        return end_part((opened->flags & ZmtpMechanism::kMoreInside) != 0, opened->payload, true);
+    }
+    std::span<const std::byte> data = opened->payload;
+    std::span<const std::byte> name;
+    if (!take_sized(data, 1, name)) {
+        return Fault{ErrorCode::kInvalid, flags_, frame_size_bytes_};
+    }
+    return end_later_command(name, data);
+}
+
 Checked<ZmtpReader::Event> ZmtpReader::end_command() {
-    std::span<const std::byte> data = std::span{command_}.first(static_cast<std::size_t>(frame_size_bytes_));
+    const std::span<std::byte> command = std::span{command_}.first(static_cast<std::size_t>(frame_size_bytes_));
+    std::span<const std::byte> data = command;
     std::span<const std::byte> name;
     if (!take_sized(data, 1, name)) {
         return Fault{ErrorCode::kInvalid, flags_, frame_size_bytes_};
@@ -187,12 +219,34 @@ Checked<ZmtpReader::Event> ZmtpReader::end_command() {
         return Fault{ErrorCode::kUnavailable, flags_, 0};
     }
     if (!is_ready_) {
-        if (!is_same_name(name, "READY", false)) {
-            return Fault{ErrorCode::kInvalid, flags_, frame_size_bytes_};
-        }
+        return end_handshake(name, command.last(data.size()));
+    }
+    if (mechanism_ != nullptr) {  // whoever can't seal has nothing to command
+        return Fault{ErrorCode::kInvalid, flags_, frame_size_bytes_};
+    }
+    return end_later_command(name, data);
+}
+
+Checked<ZmtpReader::Event> ZmtpReader::end_handshake(std::span<const std::byte> name, std::span<std::byte> data) {
+    const bool is_welcome = mechanism_ != nullptr && is_same_name(name, "WELCOME", false);
+    if (is_welcome == is_welcomed_ || (!is_welcome && !is_same_name(name, "READY", false))) {
+        return Fault{ErrorCode::kInvalid, flags_, frame_size_bytes_};
+    }
+    if (is_welcome) {
+        is_welcomed_ = true;
+        return mechanism_->take_welcome(data) ? Checked<Event>{Event::kWelcome}
+                                              : Fault{ErrorCode::kPermission, flags_, frame_size_bytes_};
+    }
+    if (mechanism_ == nullptr) {
         return end_ready(data);
     }
-    // A DEALER ignores other commands, also those of later versions.
+    const auto properties = mechanism_->take_ready(data);
+    return properties ? end_ready(*properties) : Fault{ErrorCode::kPermission, flags_, frame_size_bytes_};
+}
+
+// A DEALER ignores other commands, also those of later versions.
+Checked<ZmtpReader::Event> ZmtpReader::end_later_command(std::span<const std::byte> name,
+                                                         std::span<const std::byte> data) {
     return is_same_name(name, "PING", false) ? end_ping(data) : Checked<Event>{Event::kNone};
 }
 

@@ -51,7 +51,7 @@ OFFERED_TO_IMPORTERS = {
 FOLDER_ORDER = {
     "schemas": "vocabulary host text gzip columns perf sel4 wire session pprof otlp peers zmtp zeromq",
     "daemon": "terminal log option listen metrics service start command-line",
-    "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire network metrics small source/sel4 bare-metal"
+    "target-collector": "probe/perfleet probe ring message pmu process/unwind process records wire curve network metrics small source/sel4 bare-metal"
                         " source/linux/bpf source/linux/image source/linux/event source/linux/opening source/linux spool linux/host"
                         " intake/session intake/recording intake/perf-data intake/pprof intake/push linux/link linux/symbols linux upload relay"
                         " sel4/run sel4/kernel sel4/kernel/aarch64 sel4/kernel/riscv64 sel4/domain sel4/loader sel4/root/boot"
@@ -92,7 +92,7 @@ class Library:
 
 LIBRARIES = [
     Library("ZeroMQ", r"zmq(_\w+)?\.h(pp)?$", ("schemas/zeromq/connection.cpp", "tests/"), in_unit_tests=True),  # in tests a peer to be held against
-    Library("libsodium", r"sodium\.h$", ("schemas/zmtp/", "exporters/sink/", "tests/")),
+    Library("libsodium", r"sodium\.h$", ("schemas/zmtp/", "exporters/sink/", "tests/"), in_unit_tests=True),
     Library("RocksDB", r"rocksdb/", ("storage/engine/", "tests/benchmark/")),
     Library("librados", r"rados/librados", ("storage/engine/rados/",)),
     Library("libelf/libdw", r"(libelf|gelf|nlist|libdw|libdwfl|dwarf)\.h$|elfutils/", ("query-engine/symbol/",),
@@ -137,7 +137,7 @@ SYSTEM_FOLDERS = ("sys/", "linux/", "asm/", "arpa/", "net/", "netinet/")
 FREESTANDING = re.compile(r"schemas/vocabulary/(assert|batch_limits|column_values|duration_histogram|event|ids|kinds|result|named_row|non_copyable|row_view|series|shared_value|time)\.(h|cpp)$"
                           r"|schemas/vocabulary/(clock_claim|uncovered_time|utilisation_thread)\.h$"
                           r"|schemas/(columns|perf)/|schemas/sel4/(kernel_log|names)\.(h|cpp)$|schemas/wire/\w+\.h$"
-                          r"|target-collector/(ring|message|pmu|small|source/sel4)/"
+                          r"|target-collector/(curve|ring|message|pmu|small|source/sel4)/"
                           r"|target-collector/sel4/run/"
                           r"|target-collector/wire/(byte_stream|delivery\w*|driver|ethernet_port|line_stream|resend_timeout|zmtp_\w+)\.(h|cpp)$"
                           r"|target-collector/network/(ipv4\.(h|cpp)|tcp_stream\.h)$")

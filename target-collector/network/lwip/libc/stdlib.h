@@ -1,6 +1,9 @@
 /* What lwIP calls of <stdlib.h>, for numbers in names of network interfaces: never linked. */
 #pragma once
 
+/* libsodium, in functions that are never linked. */
+_Noreturn static inline void abort(void) { __builtin_trap(); }
+
 static inline int atoi(const char* text) {
     int number = 0;
     for (; *text >= '0' && *text <= '9'; ++text) {

@@ -1,0 +1,46 @@
+// Encryption as CurveZMQ has it (NaCl's crypto_box: X25519, XSalsa20, Poly1305), over memory of the caller.
+//
+// Freestanding; no state but RandomStream's. On hosts libsodium computes, on targets its portable sources.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+namespace perfleet::curve {
+
+inline constexpr std::size_t kKeySizeBytes = 32;
+inline constexpr std::size_t kNonceSizeBytes = 24;
+inline constexpr std::size_t kMacSizeBytes = 16;
+
+using Key = std::array<std::byte, kKeySizeBytes>;
+using Nonce = std::array<std::byte, kNonceSizeBytes>;
+
+[[nodiscard]] Key public_key_of(const Key& secret);
+
+// The key that two pairs have in common. False: `peer_public` is none.
+[[nodiscard]] bool share(const Key& own_secret, const Key& peer_public, Key& into);
+
+// Encrypts in place what lies in `box` behind its first kMacSizeBytes, which become the MAC.
+void seal(std::span<std::byte> box, const Nonce& nonce, const Key& shared);
+// Decrypts in place what lies behind the MAC. False: somebody changed it, or other keys sealed it; nothing is
+// decrypted.
+[[nodiscard]] bool open(std::span<std::byte> box, const Nonce& nonce, const Key& shared);
+
+void wipe(std::span<std::byte> secret);
+
+// Random bytes from a seed of as much entropy. What was taken before can't be told from what it holds now.
+class RandomStream {
+public:
+    explicit RandomStream(const Key& seed) : state_{seed} {}
+    ~RandomStream() { wipe(state_); }
+    RandomStream(const RandomStream&) = delete;
+    RandomStream& operator=(const RandomStream&) = delete;
+
+    [[nodiscard]] Key take();
+
+private:
+    Key state_;
+};
+
+}  // namespace perfleet::curve

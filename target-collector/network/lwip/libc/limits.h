@@ -1,0 +1,1 @@
+/* libsodium includes it, and uses nothing of it. */
