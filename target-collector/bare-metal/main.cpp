@@ -17,6 +17,7 @@
 #include "target-collector/bare-metal/run_options.h"
 #include "target-collector/bare-metal/sampler.h"
 #include "target-collector/bare-metal/sampling_requests.h"
+#include "target-collector/bare-metal/target_keys.h"
 #include "target-collector/bare-metal/thread_times.h"
 #include "target-collector/bare-metal/uart_port.h"
 #include "target-collector/bare-metal/virtio_serial.h"
@@ -31,6 +32,7 @@
 extern "C" const std::byte image_begin[];
 extern "C" const std::byte image_end[];
 extern "C" const std::byte build_id_note[];
+extern "C" const std::byte keys_begin[];
 extern "C" std::uint64_t kernel_stack_begin[];
 extern "C" std::uint64_t kernel_stack_end[];
 
@@ -201,12 +203,25 @@ ByteStream& open_port(std::uint64_t random) {
 }
 
 // To whom it goes.
+constexpr std::size_t kKeysSizeBytes = 64;
 NetworkDriver& open_driver(ByteStream& port) {
     if (options.is_for_file) {
         file_driver.make(port);
         return *file_driver;
     }
-    gateway_driver.make(port);
+    ZmtpDriver::Options driver_options;
+    if (options.has_keys) {
+        const auto seed = find_seed(device_tree());
+        const TargetKeys opened =
+            open_keys({keys_begin, kKeysSizeBytes}, seed.ok() ? *seed : std::span<const std::byte>{});
+        if (opened.mechanism == nullptr) {
+            print(opened.error);
+            print("\n");
+            switch_off();
+        }
+        driver_options.mechanism = opened.mechanism;
+    }
+    gateway_driver.make(port, driver_options);
     return *gateway_driver;
 }
 
@@ -267,15 +282,16 @@ void describe_target(const Seed& seed) {
     pmu_labels.make(pmu_of_pmcr(PERFLEET_READ_REGISTER(pmcr_el0),
                                 pmu_version_of_aa64dfr0(PERFLEET_READ_REGISTER(id_aa64dfr0_el1))));
     target.make(SmallTarget{
-        .target = TargetId{0x7065'7266'7669'7274},
-        .name = "qemu-virt",
+        // With keys name, id and labels are those that the gateway knows the key by.
+        .target = options.has_keys ? TargetId{} : TargetId{0x7065'7266'7669'7274},
+        .name = options.has_keys ? std::string_view{} : std::string_view{"qemu-virt", 9},
         .architecture = "aarch64",
         .session = seed.session,
         .pid = kPid,
         .clock = {.name = "cntvct", .ticks_per_second = ticks_per_second, .linux_clockid = -1},
         .start_point = find_start(),
         .host = {.os_release = "bare metal", .cpus_online = 1, .cpus_configured = 1, .page_size_bytes = 4'096},
-        .labels = pmu_labels->labels(),
+        .labels = options.has_keys ? decltype(pmu_labels->labels()){} : pmu_labels->labels(),
         .events = options.is_circle
                       ? std::span<const EventDescription>{kCircleEvents}
                       : std::span{kEvents}.first(options.is_traced ? std::size(kEvents) : kFirstTraceEvent),

@@ -97,6 +97,10 @@ bool take_word(std::string_view word, RunOptions& into) {
         into.has_uart = true;
         return value == "uart";
     }
+    if (name == "keys") {
+        into.has_keys = true;
+        return value == "on";
+    }
     if (name == "gateway") {
         into.gateway = parse_ipv4_endpoint(value);
         return into.gateway.has_value();

@@ -11,6 +11,7 @@
 //                  with the load, to show why jitter is needed
 //   port=uart      telemetry goes over the PL011 instead of the virtio port
 //   gateway=A.B.C.D:PORT       telemetry goes over TCP to this gateway, by a virtio network card
+//   keys=on        gateway and board know each other by the keys at 0x405ff000
 //   address=A.B.C.D/BITS[,A.B.C.D]  with gateway: the board's address, and its router's; otherwise by DHCP
 //   sink=file      no gateway answers at the port: the output is a file of frames, for `perfleet import`
 //   console=host   prints to the host by semihosting; otherwise port=uart prints nothing
@@ -39,6 +40,7 @@ struct RunOptions {
     bool is_traced = false;
     bool is_in_step = false;
     bool has_uart = false;
+    bool has_keys = false;
     std::optional<Ipv4Endpoint> gateway;
     std::optional<Ipv4Network> address;
     bool is_for_file = false;

@@ -8,11 +8,12 @@ namespace {
 TEST(RunOptions, AreTakenInAnyOrder) {
     const auto options = parse_run_options(
         "  stream=after turns=800 session=00000000000000010123456789abcdef samples=3000  period=loop seconds=3 "
-        "handshakes=2 port=uart sink=file console=host load=circle trace=on");
+        "handshakes=2 keys=on port=uart sink=file console=host load=circle trace=on");
     ASSERT_TRUE(options.ok());
     EXPECT_EQ(options->seconds, 3U);
     EXPECT_EQ(options->samples_min, 3'000U);
     EXPECT_EQ(options->handshakes_min, 2U);
+    EXPECT_TRUE(options->has_keys);
     EXPECT_EQ(options->turns, 800U);
     EXPECT_TRUE(options->is_in_step);
     EXPECT_TRUE(options->streams_after);

@@ -28,6 +28,7 @@
 #include "storage/store/testing/visit_blocks.h"
 #include "target-collector/wire/testing/held_address.h"
 #include "tests/end_to_end/gateway_program.h"
+#include "tests/end_to_end/key_folder.h"
 #include "tests/end_to_end/pipeline.h"
 #include "tests/end_to_end/stored_ledger.h"
 
@@ -213,6 +214,42 @@ TEST_F(BareMetal, ItsLoadIsSeenAsItWasThoughTheGatewayIsKilledInTheMiddle) {
         EXPECT_NE(report.output.find(expected), std::string::npos) << expected << " in\n" << report.output;
     }
     EXPECT_EQ(report.output.find("[unknown]"), std::string::npos) << report.output;
+}
+
+// Beyond loopback a gateway takes peers with keys alone.
+TEST_F(BareMetal, OverItsNetworkCardItIsTheTargetOfItsKey) {
+    if (!PERFLEET_HAS_TARGET_NETWORK || !PERFLEET_HAS_TARGET_KEYS) {
+        GTEST_SKIP() << "the image was built without lwIP or libsodium";
+    }
+    const TestKeys keys;
+    const Finished made = run({program_path("perfleet"), "keygen", "board-7", "--label", "rack=r12", "--raw",
+                               keys.pub("gateway"), "--out", folder_.path().string()});
+    ASSERT_EQ(made.ending.status, 0) << made.error_output;
+    GatewayProgram gateway{data(), address_.endpoint(),
+                           "none", program_path("perfleet-gateway"),
+                           {},     {"--key", keys.secret("gateway"), "--collectors", keys.folder()}};
+    Machine machine{Machine::ToNetwork{address_.endpoint()},
+                    "seconds=1 samples=700 handshakes=1 keys=on",
+                    {"-device", "loader,file=" + (folder_ / "board-7.raw") + ",addr=0x405ff000,force-raw=on"}};
+    EXPECT_TRUE(gateway.process().wait_for_error("perfleet-gateway: refused a peer at 127.0.0.1: its key").has_value());
+    std::filesystem::copy(folder_ / "board-7.pub", keys.folder());
+    machine.wait();
+    ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+    EXPECT_EQ(machine.number("sampled", "handshakes"), 1U);
+    EXPECT_LE(machine.number("sampled", "stack_bytes"), kStackBytesWithNetworkMax);
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    const auto ledgers = ledgers_of(data());
+    ASSERT_EQ(ledgers.size(), 1U);
+    ledgers.front().expect_exact();
+    const std::string targets = perfleet({"targets", "--data", data(), "--format", "csv"});
+    EXPECT_NE(targets.find("board-7"), std::string::npos) << targets;
+    EXPECT_NE(targets.find("rack=r12"), std::string::npos) << targets;
+}
+
+TEST_F(BareMetal, DoesNotRunWithKeysThatAreNone) {
+    Machine machine{Machine::ToNetwork{address_.endpoint()}, "keys=on"};
+    machine.wait_for("no ke");  // none there, or none built in
+    machine.wait();
 }
 
 // By DHCP, over a card of the modern kind: the other tests' devices are legacy ones.

@@ -243,6 +243,21 @@ TEST(KeyFiles, KeygenWritesNewFilesThatOnlyTheOwnerReads) {
     EXPECT_EQ(encode_public_key(enrolment->key), secret->public_text);
     const TestKeys::Labels labels{{"app", "x=y"}, {"rack", "r12"}};
     EXPECT_EQ(enrolment->labels, labels);
+    // Keys for a target without files: the gateway's public one, its own secret one.
+    const Finished raw = run({program_path("perfleet"), "keygen", "board-8", "--raw", folder / "board-7.pub", "--out",
+                              folder.path().string()});
+    EXPECT_EQ(raw.ending.status, 0) << raw.error_output;
+    std::ifstream file{folder / "board-8.raw", std::ios::binary};
+    const std::string bytes{std::istreambuf_iterator<char>{file}, {}};
+    ASSERT_EQ(bytes.size(), 64U);
+    PublicKey first;
+    PublicKey second;
+    std::memcpy(first.bytes.data(), bytes.data(), 32);
+    std::memcpy(second.bytes.data(), bytes.data() + 32, 32);
+    EXPECT_EQ(first, enrolment->key);
+    EXPECT_EQ(encode_public_key(second), load_secret_key(folder / "board-8.key")->secret_text);
+    ASSERT_EQ(::stat((folder / "board-8.raw").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777U, 0600U);
     const Finished again = run(command);
     EXPECT_EQ(again.ending.status, 1);
     EXPECT_NE(again.error_output.find(folder / "board-7.key"), std::string::npos);

@@ -36,6 +36,17 @@ extern "C" void _start(perfleet::EthernetPort* port) {
     for (;;) stream.tick(1);
 }
 """
+CURVE_TEMPLATE = """
+#include "target-collector/curve/curve_client.h"
+#include "target-collector/wire/zmtp_driver.h"
+extern "C" void perfleet_panic(const char*, int, const char*) { for (;;) {} }
+static std::byte sealed[1024];
+extern "C" void _start(perfleet::ByteStream* stream, const std::byte* keys, const perfleet::curve::Key* seed) {
+    perfleet::CurveClient curve{*perfleet::CurveClient::read_keys({keys, 64}), *seed, sealed};
+    perfleet::ZmtpDriver driver{*stream, {.mechanism = &curve}};
+    for (;;) driver.tick(1);
+}
+"""
 FLAGS = ["-O2", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-pie"]
 LINK = ["-nostdlib", "-static", "-no-pie"]
 RUN_TIMEOUT_S = 280
@@ -65,7 +76,7 @@ class Library:
         # Each source by itself, as its user gets it, for one architecture.
         unity = "OFF" if arguments.arch == "x86_64" else "ON"
         self.build(os.path.join(arguments.source, "target-collector", "library"), "library", f"-DCMAKE_INSTALL_PREFIX={self.prefix}",
-                   f"-DCMAKE_UNITY_BUILD={unity}", f"-DPERFLEET_LWIP={arguments.lwip or 'OFF'}", *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []), target="install")
+                   f"-DCMAKE_UNITY_BUILD={unity}", f"-DPERFLEET_LWIP={arguments.lwip or 'OFF'}", f"-DPERFLEET_LIBSODIUM={arguments.libsodium or 'OFF'}", *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []), target="install")
 
     def build(self, source, name, *options, target="all"):
         build = os.path.join(self.folder, name)
@@ -102,19 +113,22 @@ class Library:
         run(self.compiler, *FLAGS, *model, source, *said, memory, *LINK, "-o", os.path.join(self.folder, package))
 
 
-def check_archives(library, arch):
-    """What is linked with lwIP needs no libc but memory functions; the rest doesn't refer to it."""
-    def symbols(name, which):
-        lines = run(f"{arch}-linux-gnu-nm", "--format=posix", which, os.path.join(library.prefix, "lib", f"libperfleet-{name}.a")).splitlines()
+def check_archive(library, arch, name, of_others, template):
+    """What is linked with others' code needs no libc but memory functions; the rest doesn't refer to it."""
+    def symbols(archive, which):
+        lines = run(f"{arch}-linux-gnu-nm", "--format=posix", which, os.path.join(library.prefix, "lib", f"libperfleet-{archive}.a")).splitlines()
         return {line.split()[0] for line in lines if " " in line}
-    own = symbols("network", "--defined-only")
-    check("tcp_write" in own, "no lwIP in libperfleet-network.a")
-    wanted = symbols("network", "--undefined-only") - own - {"memcpy", "memmove", "memset", "memcmp", "perfleet_panic"}
-    check(not wanted, f"libperfleet-network.a wants {sorted(wanted)}")
+    own = symbols(name, "--defined-only")
+    check(of_others in own, f"no {of_others} in libperfleet-{name}.a")
+    wanted = symbols(name, "--undefined-only") - own - {"memcpy", "memmove", "memset", "memcmp", "perfleet_panic"}
+    check(not wanted, f"libperfleet-{name}.a wants {sorted(wanted)}")
     referred = symbols("target", "--undefined-only") & (own - symbols("target", "--defined-only")) - {"perfleet_panic"}
-    check(not referred, f"libperfleet-target.a refers to the network: {sorted(referred)}")
-    library.link_by_pkg_config("perfleet-network", NETWORK_TEMPLATE)
-    check(os.path.exists(os.path.join(library.prefix, "share", "doc", "perfleet-target", "COPYING.lwip")), "lwIP's licence isn't installed")
+    check(not referred, f"libperfleet-target.a refers to {name}: {sorted(referred)}")
+    library.link_by_pkg_config(f"perfleet-{name}", template)
+
+
+def check_licence(library, name):
+    check(os.path.exists(os.path.join(library.prefix, "share", "doc", "perfleet-target", name)), f"{name} isn't installed")
 
 
 def check_board(library, programs, stream):
@@ -304,6 +318,7 @@ def main():
     parser.add_argument("--source", required=True, help="the repository")
     parser.add_argument("--programs", required=True, help="where perfleet and perfleet-gateway are")
     parser.add_argument("--lwip", metavar="DIR", help="its source tree; without it there is no network")
+    parser.add_argument("--libsodium", metavar="DIR", help="its source tree; without it there are no keys")
     parser.add_argument("--sel4-prefix", metavar="DIR", help="instead of programs: the example root task, on the seL4 that was installed there")
     parser.add_argument("--many-threads", action="store_true", help="with --sel4-prefix: a root task with more threads, instead of the example's")
     parser.add_argument("--loaders", metavar="DIR", help="with --sel4-prefix, which then says the architecture: where perfleet-loader*.elf are")
@@ -339,7 +354,11 @@ def main():
             return
         library.check_programs()
         if arguments.lwip:
-            check_archives(library, arguments.arch)
+            check_archive(library, arguments.arch, "network", "tcp_write", NETWORK_TEMPLATE)
+            check_licence(library, "COPYING.lwip")
+        if arguments.libsodium:
+            check_archive(library, arguments.arch, "curve", "crypto_core_salsa20", CURVE_TEMPLATE)
+            check_licence(library, "LICENSE.libsodium")
         if arguments.arch == "riscv64":
             if not shutil.which("qemu-system-riscv64"):
                 print("skipped: qemu-system-riscv64 isn't installed (tools/setup)")

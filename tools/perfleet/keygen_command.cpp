@@ -30,6 +30,7 @@ struct KeygenOptions {
     std::vector<std::string> labels;
     std::string folder = ".";
     bool is_token = false;
+    std::string raw_gateway;
     std::vector<std::string> roles;
 };
 
@@ -101,6 +102,19 @@ Result<Done> make_token_file(const KeygenOptions& options) {
     return Done{};
 }
 
+constexpr std::string_view kRawFileEnding = ".raw";
+
+// What a target without files holds (target-collector/curve/curve_client.h).
+Result<std::string> raw_keys_of(const KeygenOptions& options, const SecretKey& key) {
+    const auto gateway = PERFLEET_TRY(load_public_key("--raw", options.raw_gateway));
+    const auto secret = decode_public_key(key.secret_text);
+    std::string raw;
+    for (const PublicKey& part : {gateway, secret.value_or(PublicKey{})}) {
+        raw.append(reinterpret_cast<const char*>(part.bytes.data()), part.bytes.size());
+    }
+    return raw;
+}
+
 Result<Done> keygen(const KeygenOptions& options) {
     if (!is_peer_name(options.name)) {
         return Error{ErrorCode::kUsage, "'" + options.name +
@@ -112,6 +126,10 @@ Result<Done> keygen(const KeygenOptions& options) {
     }
     auto key = PERFLEET_TRY(make_secret_key(options.name));
     const auto public_text = PERFLEET_TRY(public_text_of(options, key));
+    const auto raw = options.raw_gateway.empty() ? Result<std::string>{std::string{}} : raw_keys_of(options, key);
+    if (!raw.ok()) {
+        return raw.error();
+    }
     const std::string stem = (std::filesystem::path{options.folder} / options.name).string();
     const std::string secret_path = stem + std::string{kSecretFileEnding};
     const std::string public_path = stem + std::string{kPublicFileEnding};
@@ -119,6 +137,15 @@ Result<Done> keygen(const KeygenOptions& options) {
     if (auto written = write_new_file(public_path, public_text, kPublicMode); !written) {
         ::unlink(secret_path.c_str());
         return written;
+    }
+    if (const std::string raw_path = stem + std::string{kRawFileEnding}; !raw->empty()) {
+        if (auto written = write_new_file(raw_path, *raw, kSecretMode); !written) {
+            ::unlink(secret_path.c_str());
+            ::unlink(public_path.c_str());
+            return written;
+        }
+        std::fprintf(stderr, "raw keys: %s (for the target alone: never into its ELF file, which queries read)\n",
+                     raw_path.c_str());
     }
     std::printf("%s\n%s\n", secret_path.c_str(), public_path.c_str());
     std::fprintf(
@@ -151,6 +178,9 @@ void add_keygen_command(CLI::App& app, Invocation& invocation) {
     add_options(*command,
                 {{"name NAME", options->name, "Name of the target, and of the files", is_required},
                  {"--label KEY=VALUE", options->labels, "A label of the target, several times for several", is_label},
+                 {"--raw GATEWAY.pub", options->raw_gateway,
+                  "Also NAME.raw, for a target without files: 64 bytes, this gateway's public key and the secret one",
+                  excludes({"--token"})},
                  {"--token", options->is_token, "Make a bearer token for --http-tokens instead of a key",
                   excludes({"--label"})},
                  {"--role ROLE[,ROLE]", options->roles, "Of a token: read, push or both. Default: read", is_comma_list,
