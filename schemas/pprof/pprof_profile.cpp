@@ -305,10 +305,21 @@ bool may_be_profile(std::string_view head) {
 }
 
 bool is_legacy_profile(std::string_view head) {
-    constexpr std::string_view kCpuHeader{"\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24};
+    // A CPU profile: words of the machine, 0, 3 and the version, which is 1 of Java's.
+    const auto is_cpu = [head](std::size_t size_bytes, bool is_big_endian) {
+        const auto word = [&](std::size_t index) {
+            std::uint64_t value = 0;
+            for (std::size_t i = 0; i < size_bytes; ++i) {
+                const std::size_t at = index * size_bytes + (is_big_endian ? i : size_bytes - 1 - i);
+                value = value << 8U | static_cast<unsigned char>(head[at]);
+            }
+            return value;
+        };
+        return head.size() >= 3 * size_bytes && word(0) == 0 && word(1) == 3 && word(2) <= 1;
+    };
     return head.starts_with("heap profile:") || head.starts_with("heapz ") || head.starts_with("--- ") ||
-           head.starts_with("goroutine profile:") || head.starts_with("threadcreate profile:") ||
-           head.starts_with(kCpuHeader);
+           head.starts_with("goroutine profile:") || head.starts_with("threadcreate profile:") || is_cpu(4, false) ||
+           is_cpu(4, true) || is_cpu(8, false) || is_cpu(8, true);
 }
 
 }  // namespace perfleet
