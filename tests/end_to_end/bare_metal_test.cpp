@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,8 @@
 #include <vector>
 
 #include "schemas/columns/crc32c.h"
+#include "schemas/host/file_descriptor.h"
+#include "schemas/host/file_io.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/vocabulary/kinds.h"
 #include "storage/block/block.h"
@@ -214,6 +217,58 @@ TEST_F(BareMetal, ItsLoadIsSeenAsItWasThoughTheGatewayIsKilledInTheMiddle) {
         EXPECT_NE(report.output.find(expected), std::string::npos) << expected << " in\n" << report.output;
     }
     EXPECT_EQ(report.output.find("[unknown]"), std::string::npos) << report.output;
+}
+
+// QEMU's console, by which a test unplugs the network card.
+class Monitor {
+public:
+    explicit Monitor(std::string path) : path_{std::move(path)} {}
+    [[nodiscard]] std::string options() const { return "unix:" + path_ + ",server=on,wait=off"; }
+
+    void say(const std::string& command) const {
+        const FileDescriptor socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path_.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
+        ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+        const std::string line = command + "\n";
+        ASSERT_TRUE(write_all(socket.get(), std::as_bytes(std::span{line})));
+        // A prompt, the command's echo, and the next prompt when it is done.
+        std::string heard;
+        for (std::array<char, 4'096> piece{}; heard.rfind("(qemu) ") == heard.find("(qemu) ");) {
+            const ssize_t size = ::read(socket.get(), piece.data(), piece.size());
+            ASSERT_GT(size, 0) << heard;
+            heard.append(piece.data(), static_cast<std::size_t>(size));
+        }
+    }
+
+private:
+    std::string path_;
+};
+
+TEST_F(BareMetal, OverItsNetworkCardCountsAreExactThoughTheLinkGoesAndTheGatewayFreezes) {
+    if (!PERFLEET_HAS_TARGET_NETWORK) {
+        GTEST_SKIP() << "the image was built without lwIP";
+    }
+    constexpr std::chrono::seconds kAway{3};
+    GatewayProgram gateway{data(), address_.endpoint()};
+    const Monitor monitor{folder_ / "monitor"};
+    Machine machine{
+        Machine::ToNetwork{address_.endpoint()}, "seconds=8 samples=700 handshakes=1", {"-monitor", monitor.options()}};
+    machine.wait_for("acknowledged 1");
+    monitor.say("set_link net off");
+    std::this_thread::sleep_for(kAway);
+    monitor.say("set_link net on");
+    gateway.process().send_signal(SIGSTOP);
+    std::this_thread::sleep_for(kAway);
+    gateway.process().send_signal(SIGCONT);
+    machine.wait();
+    ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+    EXPECT_EQ(machine.number("network", "frames_damaged"), 0U);
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    const auto ledgers = ledgers_of(data());
+    ASSERT_EQ(ledgers.size(), 1U);
+    ledgers.front().expect_exact();
 }
 
 // Beyond loopback a gateway takes peers with keys alone.
