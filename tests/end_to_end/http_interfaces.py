@@ -266,6 +266,16 @@ def check_grafana(gateway, services):
     graph = gateway.call("SelectMergeStacktraces", {"profile_typeID": CPU,
                                                     "label_selector": '{service_name="api"}', **span})[1]["flamegraph"]
     check({"total", "main", "serve", "parse", "idle"} <= set(graph["names"]), f"names {graph['names']}")
+    # What passes through a call site is in its points what it is in the graph.
+    site = {"callSite": [{"name": "main"}, {"name": "serve"}]}
+    below = gateway.call("SelectMergeStacktraces", {"profile_typeID": CPU, "label_selector": '{service_name="api"}',
+                                                    "stackTraceSelector": site, **span})[1]["flamegraph"]
+    request = {"profile_typeID": CPU, "label_selector": '{service_name="api"}', "stackTraceSelector": site, **span}
+    points = gateway.call("SelectSeries", {**request, "step": 60})[1]["series"][0]["points"]
+    check(int(below["total"]) > 0 and sum(point["value"] for point in points) == int(below["total"]),
+          f"points of a call site {points}, graph {below['total']}")
+    check(gateway.call("SelectSeries", {**request, "step": 1})[0] == 400, "too many points of a call site")
+    check(gateway.call("SelectSeries", {**request, "step": 60, "groupBy": ["region"]})[0] == 501, "a grouped call site")
     groups = gateway.call("SelectSeries", {"profile_typeID": CPU, "groupBy": ["service_name", "region"],
                                            "step": 3600, "label_selector": "{}", **span})[1]["series"]
     values = {tuple(pair["value"] for pair in one["labels"]): sum(point["value"] for point in one["points"]) for one in groups}

@@ -29,6 +29,9 @@ public:
     // Keeps what passes through these calls, the outermost first.
     void keep_below(const std::vector<std::string>& call_site);
 
+    // Of the first side.
+    [[nodiscard]] std::int64_t total() const { return nodes_[0].total[0]; }
+
     // The message FlameGraph. Of more than `nodes_max` calls the smallest become their caller's "other".
     [[nodiscard]] Json graph(std::int64_t nodes_max) const;
 

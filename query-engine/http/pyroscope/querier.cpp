@@ -93,9 +93,12 @@ struct Points {
     std::int64_t step_ms = 1;
     std::int64_t count = 0;
 
-    [[nodiscard]] OptionValues range() const {
+    [[nodiscard]] OptionValues range() const { return range_of(0, count); }
+    // Of some steps, each of which ends at its point.
+    [[nodiscard]] OptionValues range_of(std::int64_t index, std::int64_t steps = 1) const {
         const auto time = [](std::int64_t ms) { return format_time(UtcNs{ms * kNsPerMs + 1}); };
-        return {{"from", time(start_ms - step_ms)}, {"until", time(start_ms + (count - 1) * step_ms)}};
+        const std::int64_t begin_ms = start_ms + (index - 1) * step_ms;
+        return {{"from", time(begin_ms)}, {"until", time(begin_ms + steps * step_ms)}};
     }
     [[nodiscard]] std::int64_t index_of(UtcNs start_of_step) const {
         return (start_of_step.value / kNsPerMs - start_ms) / step_ms + 1;
@@ -318,12 +321,48 @@ Result<std::vector<Part>> Querier::parts_of(const Json& request) const {
     return services_.parts(selector, range.values(), type->selections, false);
 }
 
+namespace {
+
+// A call site's points are a call tree each.
+Result<Done> check_call_site(std::int64_t point_count, const std::vector<std::string>& grouping) {
+    if (point_count > Querier::kCallSitePointsMax) {
+        return invalid(std::to_string(point_count) + " points of a call site are more than " +
+                       std::to_string(Querier::kCallSitePointsMax) + ": take a longer step");
+    }
+    return grouping.empty()
+               ? Result<Done>{Done{}}
+               : Error{ErrorCode::kUnsupported, "series of a call site aren't grouped here: leave group_by out"};
+}
+
+Result<Done> add_call_site(const HttpBackend& backend, const Part& part, const Points& points,
+                           const std::vector<std::string>& call_site, const std::atomic<bool>& cancelled,
+                           GroupPoints& group) {
+    for (std::int64_t index = 0; index < points.count; ++index) {
+        OptionValues values = part.values;
+        for (auto& [name, value] : points.range_of(index)) {
+            values[name] = std::move(value);
+        }
+        FlameTree tree;
+        tree.add(PERFLEET_TRY(ask_table(backend, "tree", std::move(values), cancelled)));
+        tree.keep_below(call_site);
+        if (const auto amount = static_cast<double>(tree.total()); amount > 0) {
+            group.values[index].first += amount;
+            group.values[index].second += 1;
+            group.total += amount;
+        }
+    }
+    return Done{};
+}
+
+}  // namespace
+
 Result<Json> Querier::select_series(const Json& request) const {
     const Points points = PERFLEET_TRY(points_in(request, 1));
-    if (!call_site_in(request).empty()) {
-        return Error{ErrorCode::kUnsupported, "series of call sites aren't served here"};
-    }
     const std::vector<std::string> names = PERFLEET_TRY(grouping_in(request, "groupBy"));
+    const std::vector<std::string> call_site = call_site_in(request);
+    if (!call_site.empty()) {
+        PERFLEET_TRY(check_call_site(points.count, names));
+    }
     std::map<std::vector<std::string>, GroupPoints> groups;
     const auto selector = PERFLEET_TRY(Selector::read(text_in(request, "labelSelector")));
     const auto type = find_type(PERFLEET_TRY(types_in(points.range())), text_in(request, "profileTypeID"));
@@ -335,6 +374,10 @@ Result<Json> Querier::select_series(const Json& request) const {
                            ? std::vector<Part>{}
                            : PERFLEET_TRY(services_.parts(selector, points.range(), type->selections, by_service));
     for (const Part& part : parts) {
+        if (!call_site.empty()) {
+            PERFLEET_TRY(add_call_site(backend_, part, points, call_site, cancelled_, groups[{}]));
+            continue;
+        }
         OptionValues values = part.values;
         std::string keys;
         for (const std::string& name : names) {

@@ -81,6 +81,25 @@ TEST_F(QuerierTest, ManySelectorsAreRefusedBeforeTheFirstQuery) {
     EXPECT_TRUE(queries_.empty());
 }
 
+TEST_F(QuerierTest, PointsOfACallSiteAreTreesOfTheirSteps) {
+    const Json site{{"callSite", {{{"name", "main"}}}}};
+    queries_.clear();
+    ASSERT_TRUE(call("SelectSeries", {{"stackTraceSelector", site}, {"step", 5.0}}).ok());
+    std::vector<std::string> untils;
+    for (const Query& query : queries_) {
+        if (query.command == "tree") {
+            untils.push_back(std::get<std::string>(query.values.at("until")).substr(11, 8));
+        }
+    }
+    EXPECT_EQ(untils, (std::vector<std::string>{"22:13:10", "22:13:15", "22:13:20", "22:13:25", "22:13:30"}));
+    const auto many = call("SelectSeries", {{"stackTraceSelector", site}, {"step", 0.05}});
+    ASSERT_FALSE(many.ok());
+    EXPECT_EQ(many.error().message, "401 points of a call site are more than 256: take a longer step");
+    const auto grouped = call("SelectSeries", {{"stackTraceSelector", site}, {"step", 5.0}, {"groupBy", {"rack"}}});
+    ASSERT_FALSE(grouped.ok());
+    EXPECT_EQ(grouped.error().code, ErrorCode::kUnsupported);
+}
+
 TEST_F(QuerierTest, AHeatMapHasNoMoreSlicesThanSeriesMayHave) {
     // 550 points of 20 slices each of 1.45 ms: rounded down to 1 ms they would be too many.
     const auto heat = querier_.call("SelectHeatmap", {{"profileTypeID", kCpu},
