@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
-    betaQuantile, calleesOf, callersOf, changed, Colours, durationText, formatAmount, fragmentOf, frameAt, functionSums, inUnit, invertedOf, largestFrame,
-    layOut, logTicksOf, makeTree, numberOf, outermostFrames, Profile, quantityText, shadeOfCount, shareInterval, sourcesOf, stateOf, stepOf, studentQuantile, ticksOf, visitVisible,
+    betaQuantile, calledFramesOf, calleesOf, callersOf, changed, Colours, durationText, formatAmount, fragmentOf, frameAt, functionSums, inUnit, invertedOf, largestFrame,
+    layOut, logTicksOf, makeTree, numberOf, outermostFrames, Profile, quantityText, restrictedTo, shadeOfCount, shareInterval, sourcesOf, stateOf, stepOf, studentQuantile, ticksOf, visitVisible,
 } from './dist/modules.mjs';
 
 const near = (value, expected, tolerance = 1e-9) => assert.ok(Math.abs(value - expected) <= tolerance, `${value}, not ${expected}`);
@@ -50,7 +50,7 @@ test('a sample counts once for a function that calls itself', () => {
 
 test('a part of the tree has its own sums', () => {
     const made = tree();
-    const sums = functionSums(made, 4, 2);  // b(a(c)), within a
+    const sums = functionSums(made, 4, [2]);  // b(a(c)), within a
     assert.deepEqual([...sums.self], [3, 2, 4, 0]);
     assert.deepEqual([...sums.total], [7, 9, 4, 0]);
     assert.deepEqual(outermostFrames(made, 0, 2), [3]);
@@ -195,5 +195,32 @@ test('frames of the inverted graph hold the own samples of their sources', () =>
         const sources = sourcesOf(made, inverted, frame);
         assert.equal(sources.reduce((sum, i) => sum + made.self[i], 0), inverted.total[frame]);
         assert.ok(sources.length > 0);
+    }
+});
+
+test('samples of an inverted frame have sums of their own', () => {
+    const made = tree();
+    const inverted = invertedOf(made, byNumber);
+    const frame = inverted.functions.findIndex((number, i) => number === 0 && inverted.depth[i] === 2 && inverted.functions[inverted.parent[i]] === 2);  // c, called by a
+    const part = restrictedTo(made, new Set(sourcesOf(made, inverted, frame)));
+    const sums = functionSums(part, 4);
+    assert.deepEqual([...sums.self], [0, 0, 9, 0]);
+    assert.deepEqual([...sums.total], [9, 4, 9, 0]);
+    assert.deepEqual([part.total[0], made.total[0]], [9, 21]);
+});
+
+test('frames of callees are found in the tree, with the sums of the merged ones', () => {
+    const made = tree();
+    for (let number = 0; number < 4; number++) {
+        const callees = calleesOf(made, number, byNumber);
+        const callers = callersOf(made, number, byNumber);
+        for (let frame = 0; frame < callees.count; frame++) {
+            const frames = calledFramesOf(made, callees, frame, callers, 0);
+            assert.deepEqual(functionSums(made, 4, frames), functionSums(callees, 4, [frame]));
+        }
+        for (let caller = 0; caller < callers.count; caller++) {
+            const frames = calledFramesOf(made, callees, 0, callers, caller);
+            assert.equal(frames.reduce((sum, i) => sum + made.total[i], 0), callers.total[caller]);
+        }
     }
 });

@@ -335,6 +335,50 @@ def inverts(browser, pages):
     check("points" in details and "diff, self of second_half" in details, f"{found}: {details}")
 
 
+# In layouts whose frames aren't those of the call tree. Rows of the list: self and total, of all samples.
+def zoom_lists_what_is_within(browser, pages):
+    browser.open(pages.page("within.html", "--session", "last"))
+    functions = pages.functions("--session", "last")
+    total = sum(own for own, _ in functions.values())
+
+    def listed():
+        rows = browser.run("return [...document.querySelectorAll('tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
+        return {name: (own, children) for own, children, name, _ in rows}
+
+    def zoom(*keys):
+        browser.run("document.querySelector('.main-graph canvas').focus()")
+        browser.keys(*keys)
+
+    everything = listed()
+    zoom("v")
+    check(listed() == everything, "the inverted graph lists other functions")
+    browser.run("const o = document.querySelector('.order'); o.value = 'size'; o.dispatchEvent(new Event('change'));")
+    zoom(UP, ENTER)
+    name = live(browser).split(",")[0]
+    share = f"{100 * functions[name][0] / total:.2f}"
+    check(f"within {name};" in text_of(browser, ".table-count"), text_of(browser, ".table-count"))
+    check({one for one, (own, _) in listed().items() if own != "0.00"} == {name}, f"own samples of others than {name}: {listed()}")
+    check(listed()[name] == (share, share) and listed()["main"] == ("0.00", share), f"{listed()}: not {share}")
+    wait_for(browser, "return document.querySelector('tbody td').title.includes('[')", "the zoomed list has no interval")
+    zoom("0")
+    check(listed() == everything, "zooming out doesn't list all")
+    browser.run("location.hash = '#view=sandwich&function=recursive'")
+    wait_for(browser, "return document.querySelector('.sandwich-function').value === 'recursive'", "no callees of recursive")
+    type_search(browser, "/^first_half$/")
+    browser.run("document.querySelector('.search-next').click()")
+    type_search(browser, "")
+    zoom(ENTER)
+    check("within first_half;" in text_of(browser, ".table-count"), text_of(browser, ".table-count"))
+    check(len(listed()) < len(everything) and listed()["first_half"] == everything["first_half"], f"{listed()} of {everything}")
+    zoom("0")
+    browser.run("document.querySelector('.callers-graph canvas').focus()")
+    browser.keys(UP, ENTER)
+    check("within main;" in text_of(browser, ".table-count"), text_of(browser, ".table-count"))
+    check("main" not in listed() and listed()["recursive"] == everything["recursive"], f"{listed()} of {everything}")
+    browser.run("const s = document.querySelector('.sandwich-function'); s.value = 'main'; s.dispatchEvent(new Event('change'));")
+    check(text_of(browser, ".sandwich-head").find("100") > 0 and listed() == everything, f"main: {text_of(browser, '.sandwich-head')}")
+
+
 def links_lead_to_a_view(browser, pages):
     path = pages.page("linked.html", "--session", "last")
     browser.open(path)
@@ -556,7 +600,7 @@ def main():
     try:
         with Browser() as browser:
             pages = Pages(options.bin, folder)
-            for step in (shows_what_top_counts, searches, finds_the_smallest_and_goes_to_the_largest, walks_by_keyboard, selects_time, compares, details_are_those_of_the_list, inverts, links_lead_to_a_view, views_stand_beside_each_other,
+            for step in (shows_what_top_counts, searches, finds_the_smallest_and_goes_to_the_largest, walks_by_keyboard, selects_time, compares, details_are_those_of_the_list, inverts, zoom_lists_what_is_within, links_lead_to_a_view, views_stand_beside_each_other,
                          draws_histograms, draws_heat_maps, draws_decades_by_their_logarithm, draws_schedules, of_nothing_is_empty, everything_has_a_name):
                 attempt(step.__name__, lambda step=step: (step(browser, pages), picture(browser, step.__name__)))
                 warnings = browser.console()

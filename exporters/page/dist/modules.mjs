@@ -482,22 +482,28 @@ function largestFrame(tree, total, number) {
   }
   return best;
 }
-function functionSums(tree, functionCount, first = 0) {
+function functionSums(tree, functionCount, roots = [0]) {
   const self = new Float64Array(functionCount);
   const total = new Float64Array(functionCount);
   const openUntil = new Int32Array(functionCount);
-  for (let i = first; i < tree.end[first]; i++) {
-    const number = tree.functions[i];
-    if (number < 0) {
-      continue;
-    }
-    self[number] += tree.self[i];
-    if (i >= openUntil[number]) {
-      total[number] += tree.total[i];
-      openUntil[number] = tree.end[i];
+  for (const first of roots) {
+    for (let i = first; i < tree.end[first]; i++) {
+      const number = tree.functions[i];
+      if (number < 0) {
+        continue;
+      }
+      self[number] += tree.self[i];
+      if (i >= openUntil[number]) {
+        total[number] += tree.total[i];
+        openUntil[number] = tree.end[i];
+      }
     }
   }
   return { self, total };
+}
+function restrictedTo(tree, kept) {
+  const self = tree.self.map((value, i) => kept.has(i) ? value : 0);
+  return { ...tree, self, total: totalsOf(tree.parent, self) };
 }
 var MergedFrame = class _MergedFrame {
   constructor(number) {
@@ -569,28 +575,44 @@ function invertedOf(tree, compare) {
   root.self = tree.self[0];
   return flatten(root, compare);
 }
-function sourcesOf(tree, inverted, frame) {
+function chainOf(tree, frame) {
   const chain = [];
-  for (let at = frame; at > 0; at = inverted.parent[at]) {
-    chain.unshift(inverted.functions[at]);
+  for (; frame > 0; frame = tree.parent[frame]) {
+    chain.push(tree.functions[frame]);
   }
-  const sources = [];
-  for (let i = chain.length === 0 ? 0 : 1; i < tree.count; i++) {
-    let at = i;
-    let known = 0;
-    for (; known < chain.length && at > 0 && tree.functions[at] === chain[known]; known++) {
-      at = tree.parent[at];
+  return chain;
+}
+function hasChain(tree, frame, chain) {
+  for (const number of chain) {
+    if (frame <= 0 || tree.functions[frame] !== number) {
+      return false;
     }
-    if (known === chain.length) {
-      sources.push(i);
+    frame = tree.parent[frame];
+  }
+  return true;
+}
+function sourcesOf(tree, inverted, frame) {
+  const chain = chainOf(inverted, frame).reverse();
+  return [...tree.self.keys()].filter((i) => hasChain(tree, i, chain));
+}
+function calledFramesOf(tree, callees, callee, callers, caller) {
+  const called = chainOf(callees, callee);
+  const calling = chainOf(callers, caller).reverse();
+  const frames = [];
+  for (const first of outermostFrames(tree, callees.functions[0])) {
+    for (let i = first; i < tree.end[first] && hasChain(tree, tree.parent[first], calling); i++) {
+      if (tree.depth[i] - tree.depth[first] === called.length && hasChain(tree, i, called)) {
+        frames.push(i);
+      }
     }
   }
-  return sources;
+  return frames;
 }
 export {
   Colours,
   Profile,
   betaQuantile,
+  calledFramesOf,
   calleesOf,
   callersOf,
   changed,
@@ -608,6 +630,7 @@ export {
   numberOf,
   outermostFrames,
   quantityText,
+  restrictedTo,
   shadeOfCount,
   shareInterval,
   sourcesOf,

@@ -13,7 +13,7 @@ import { TimeStrip } from './strip.js';
 import { type Column, Table } from './table.js';
 import { isDark } from './theme.js';
 import { hideTip, showTip } from './tip.js';
-import { calleesOf, callersOf, type Compare, functionSums, invertedOf, largestFrame, makeTree, outermostFrames, sourcesOf, type Sums, totalsOf, type Tree } from './tree.js';
+import { calledFramesOf, calleesOf, callersOf, type Compare, functionSums, invertedOf, largestFrame, makeTree, outermostFrames, restrictedTo, sourcesOf, type Sums, totalsOf, type Tree } from './tree.js';
 import { type State, View, type ViewLink } from './view.js';
 
 const kFunctionsOffered = 500;
@@ -57,7 +57,9 @@ export class FlameView extends View implements GraphHost {
     private sums: Sums;
     private listed: Sums;
     private listedBefore: Sums | null;
-    private listedWithin = 0;
+    private listedWithin = '';  // as zoomKey()
+    private listedRoots = [0];  // frames of the tree, at and below which functions are listed
+    private listedKept: ReadonlySet<number> | null = null;  // frames whose own samples are listed; null: of all
     private found: Uint8Array | null = null;
     private layout: Layout = 'flame';
     private coloring: Coloring | 'change' = 'image';
@@ -276,8 +278,8 @@ export class FlameView extends View implements GraphHost {
         this.part('sandwich-text').textContent = `${this.amount(this.sums.total[number])}, ${formatPercent(this.share(this.sums.total[number]))}: callers above, callees below`;
         const callers = callersOf(this.tree, number, this.compare);
         const callees = calleesOf(this.tree, number, this.compare);
-        this.callers.show(callers, callers.total, { isFlame: true, bySize, keepZoom });
         this.graph.show(callees, callees.total, { isFlame: false, bySize, keepZoom });
+        this.callers.show(callers, callers.total, { isFlame: true, bySize, keepZoom });
     }
 
     private setLayout(layout: Layout): void {
@@ -326,24 +328,29 @@ export class FlameView extends View implements GraphHost {
     // ---- intervals
 
     // Of the share of frames [frames] with all they call, or of those alone; null: none can be told.
-    private interval(frames: number[], isSelf: boolean): Interval | null {
+    private interval(frames: number[], isSelf: boolean, kept: ReadonlySet<number> | null): Interval | null {
         if (!this.data.sampled) {
             return null;
         }
-        const hits = this.slicesOf(frames, isSelf);
+        const hits = this.slicesOf(frames, isSelf, kept);
         return shareInterval(hits, this.profile.sliceTotals, this.data.weight_of_one, ...this.slices);
     }
 
-    private slicesOf(frames: number[], isSelf: boolean): Float64Array {
+    private slicesOf(frames: number[], isSelf: boolean, kept: ReadonlySet<number> | null = null): Float64Array {
         const hits = new Float64Array(this.profile.sliceTotals.length);
         for (const frame of frames) {
-            this.profile.addSlices(frame, isSelf ? frame + 1 : this.tree.end[frame], hits);
+            const end = isSelf ? frame + 1 : this.tree.end[frame];
+            for (let i = frame; i < end; i = kept ? i + 1 : end) {
+                if (!kept || kept.has(i)) {
+                    this.profile.addSlices(i, kept ? i + 1 : end, hits);
+                }
+            }
         }
         return hits;
     }
 
-    private shareText(value: number, frames: number[], isSelf: boolean): string {
-        const interval = this.interval(frames, isSelf);
+    private shareText(value: number, frames: number[], isSelf: boolean, kept: ReadonlySet<number> | null = null): string {
+        const interval = this.interval(frames, isSelf, kept);
         return formatPercent(this.share(value)) + (interval ? `  [${(100 * interval.low).toFixed(2)}, ${(100 * interval.high).toFixed(2)}]` : '');
     }
 
@@ -397,14 +404,17 @@ export class FlameView extends View implements GraphHost {
 
     onZoom(): void {
         this.note();
-        if (this.isMounted && this.zoomedFrame() !== this.listedWithin) {
+        if (this.isMounted && this.zoomKey() !== this.listedWithin) {
             this.fillTable();
         }
     }
 
-    // The frame whose functions are listed: the zoomed one, else the root.
-    private zoomedFrame(): number {
-        return this.graph.tree === this.tree ? this.graph.focus : 0;
+    private zoomed(): Graph[] {
+        return [this.graph, ...this.layout === 'sandwich' ? [this.callers] : []].filter((graph) => graph.focus > 0);
+    }
+
+    private zoomKey(): string {
+        return this.zoomed().map((graph) => (graph === this.callers ? 'callers' : graph.tree === this.tree ? 'tree' : this.layout) + graph.focus).join();
     }
 
     onSelect(graph: Graph, frame: number): void {
@@ -489,13 +499,13 @@ export class FlameView extends View implements GraphHost {
     // ---- table
 
     private makeTable(): Table {
-        const column = (title: string, values: () => Float64Array, framesOf: (number: number) => number[], isSelf: boolean): Column => ({
+        const column = (title: string, values: () => Float64Array, framesOf: (number: number, first: number) => number[], isSelf: boolean): Column => ({
             title, isSorted: isSelf, value: (i) => values()[i], text: (i) => (100 * this.share(values()[i])).toFixed(2),
-            hint: (i) => `${this.amount(values()[i])}, ${this.shareText(values()[i], framesOf(i), isSelf)}`,
+            hint: (i) => `${this.amount(values()[i])}, ${this.shareText(values()[i], this.listedRoots.flatMap((first) => framesOf(i, first)), isSelf, this.listedKept)}`,
         });
         const columns = [
-            column('self %', () => this.listed.self, (i) => this.framesOf(i, this.listedWithin), true),
-            column('total %', () => this.listed.total, (i) => outermostFrames(this.tree, i, this.listedWithin), false),
+            column('self %', () => this.listed.self, (i, first) => this.framesOf(i, first), true),
+            column('total %', () => this.listed.total, (i, first) => outermostFrames(this.tree, i, first), false),
         ];
         if (this.beforeTree) {
             const change = (i: number) => this.share(this.listed.total[i]) - this.shareBefore(this.listedBefore!.total[i]);
@@ -531,11 +541,17 @@ export class FlameView extends View implements GraphHost {
     }
 
     private fillTable(): void {
-        const first = this.listedWithin = this.zoomedFrame();
-        this.listed = first === 0 ? this.sums : functionSums(this.tree, this.profile.functionCount, first);
-        this.listedBefore = first === 0 ? this.beforeSums : this.beforeTree && functionSums(this.beforeTree, this.profile.functionCount, first);
+        const { tree, focus } = this.graph;
+        const zoomed = this.zoomed();
+        const isPart = zoomed.length > 0;
+        const kept = this.listedKept = isPart && tree === this.inverted ? new Set(sourcesOf(this.tree, tree, focus)) : null;
+        const roots = this.listedRoots = !isPart || kept ? [0] : tree === this.tree ? [focus] : calledFramesOf(this.tree, tree, focus, this.callers.tree, this.callers.focus);
+        const sums = (of: Tree) => functionSums(kept ? restrictedTo(of, kept) : of, this.profile.functionCount, roots);
+        this.listedWithin = this.zoomKey();
+        this.listed = isPart ? sums(this.tree) : this.sums;
+        this.listedBefore = isPart && this.beforeTree ? sums(this.beforeTree) : this.beforeSums;
         const numbers = this.functionNumbers();
-        const within = first === 0 ? '' : ` within ${this.profile.name(this.tree.functions[first])}`;
+        const within = zoomed.map((graph, i) => (i === 0 ? ' within ' : ' of ') + this.profile.name(graph.tree.functions[graph.focus])).join('');
         this.table.show(numbers, `(${formatCount(numbers.length)}${within}; 95 % intervals on hover)`);
     }
 
@@ -634,7 +650,7 @@ export class FlameView extends View implements GraphHost {
         onClick('reset', () => this.reset());
         const sandwich = this.part<HTMLInputElement>('sandwich-function');
         sandwich.addEventListener('change', () => {
-            const number = this.functionNumbers().find((one) => this.profile.name(one) === sandwich.value);
+            const number = this.functionNamed(sandwich.value);
             if (number !== undefined) {
                 this.sandwiched = number;
                 this.show(false);

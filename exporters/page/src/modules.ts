@@ -6,4 +6,4 @@ export { frameAt, layOut, visitVisible } from './layout.js';
 export { changed, fragmentOf, numberOf, stateOf } from './link.js';
 export { Profile } from './names.js';
 export { betaQuantile, shareInterval, studentQuantile } from './statistics.js';
-export { calleesOf, callersOf, functionSums, invertedOf, largestFrame, makeTree, outermostFrames, sourcesOf } from './tree.js';
+export { calledFramesOf, calleesOf, callersOf, functionSums, invertedOf, largestFrame, makeTree, outermostFrames, restrictedTo, sourcesOf } from './tree.js';

@@ -68,23 +68,31 @@ export function largestFrame(tree: Tree, total: Float64Array, number: number): n
 
 export interface Sums { self: Float64Array; total: Float64Array }
 
-// Self and total of each function, at or below frame `first`.
-export function functionSums(tree: Tree, functionCount: number, first = 0): Sums {
+// Self and total of each function, at or below the frames [roots], none of which is below another.
+export function functionSums(tree: Tree, functionCount: number, roots = [0]): Sums {
     const self = new Float64Array(functionCount);
     const total = new Float64Array(functionCount);
     const openUntil = new Int32Array(functionCount);
-    for (let i = first; i < tree.end[first]; i++) {
-        const number = tree.functions[i];
-        if (number < 0) {
-            continue;
-        }
-        self[number] += tree.self[i];
-        if (i >= openUntil[number]) {
-            total[number] += tree.total[i];
-            openUntil[number] = tree.end[i];
+    for (const first of roots) {
+        for (let i = first; i < tree.end[first]; i++) {
+            const number = tree.functions[i];
+            if (number < 0) {
+                continue;
+            }
+            self[number] += tree.self[i];
+            if (i >= openUntil[number]) {
+                total[number] += tree.total[i];
+                openUntil[number] = tree.end[i];
+            }
         }
     }
     return { self, total };
+}
+
+// The tree with the own samples of the frames of [kept] alone.
+export function restrictedTo(tree: Tree, kept: ReadonlySet<number>): Tree {
+    const self = tree.self.map((value, i) => kept.has(i) ? value : 0);
+    return { ...tree, self, total: totalsOf(tree.parent, self) };
 }
 
 // Frames of one chain of functions, of several places of a tree.
@@ -165,22 +173,43 @@ export function invertedOf(tree: Tree, compare: Compare): Tree {
     return flatten(root, compare);
 }
 
+// Functions from a frame to the one below the root.
+function chainOf(tree: Tree, frame: number): number[] {
+    const chain: number[] = [];
+    for (; frame > 0; frame = tree.parent[frame]) {
+        chain.push(tree.functions[frame]);
+    }
+    return chain;
+}
+
+// Whether the functions from a frame towards the root begin with [chain].
+function hasChain(tree: Tree, frame: number, chain: number[]): boolean {
+    for (const number of chain) {
+        if (frame <= 0 || tree.functions[frame] !== number) {
+            return false;
+        }
+        frame = tree.parent[frame];
+    }
+    return true;
+}
+
 // The frames of the tree whose own samples a frame of its inverted one holds.
 export function sourcesOf(tree: Tree, inverted: Tree, frame: number): number[] {
-    const chain: number[] = [];  // functions, the innermost first
-    for (let at = frame; at > 0; at = inverted.parent[at]) {
-        chain.unshift(inverted.functions[at]);
-    }
-    const sources: number[] = [];
-    for (let i = chain.length === 0 ? 0 : 1; i < tree.count; i++) {
-        let at = i;
-        let known = 0;
-        for (; known < chain.length && at > 0 && tree.functions[at] === chain[known]; known++) {
-            at = tree.parent[at];
+    const chain = chainOf(inverted, frame).reverse();
+    return [...tree.self.keys()].filter((i) => hasChain(tree, i, chain));
+}
+
+// The frames of the tree that are `callee` of calleesOf() where the function was called by `caller` of callersOf(); 0: by any.
+export function calledFramesOf(tree: Tree, callees: Tree, callee: number, callers: Tree, caller: number): number[] {
+    const called = chainOf(callees, callee);
+    const calling = chainOf(callers, caller).reverse();
+    const frames: number[] = [];
+    for (const first of outermostFrames(tree, callees.functions[0])) {
+        for (let i = first; i < tree.end[first] && hasChain(tree, tree.parent[first], calling); i++) {
+            if (tree.depth[i] - tree.depth[first] === called.length && hasChain(tree, i, called)) {
+                frames.push(i);
+            }
         }
-        if (known === chain.length) {
-            sources.push(i);
-        }
     }
-    return sources;
+    return frames;
 }
