@@ -27,6 +27,13 @@ constexpr int kEveryProcess = -1;
 constexpr int kNotSupported = 524;         // the kernel's own ENOTSUPP
 constexpr std::size_t kProcessesMax = 64;  // each needs a descriptor per probe
 
+// Uprobes need CAP_SYS_ADMIN since Linux 6.16 and updates of that time; before, CAP_PERFMON was enough.
+Error rights_error() {
+    return {ErrorCode::kPermission, std::string{kTimingFunctions} +
+                                        " isn't permitted: it needs root (sudo), or CAP_BPF, CAP_PERFMON and, for "
+                                        "functions of programs, CAP_SYS_ADMIN"};
+}
+
 Error probe_error(int error, const TracedFunction& function) {
     switch (error) {
         case ESRCH: return {ErrorCode::kNotFound, "the process has ended"};
@@ -43,6 +50,8 @@ Error probe_error(int error, const TracedFunction& function) {
         case EADDRNOTAVAIL:
             return {ErrorCode::kInvalid,
                     function.name + ": the kernel refuses a probe there, as at some instructions and within others"};
+        case EPERM:
+        case EACCES: return rights_error();
         default: return bpf_error(error, kTimingFunctions);
     }
 }
@@ -80,7 +89,7 @@ public:
         }
         bpf_map__set_max_entries(bpf_object__find_map_by_name(object_.get(), "open_calls"), options.open_calls_max);
         if (const int error = bpf_object__load(object_.get()); error != 0) {
-            return bpf_load_error(-error, kTimingFunctions);
+            return error == -EPERM ? rights_error() : bpf_load_error(-error, kTimingFunctions);
         }
         if (!session_.map(map_fd("session"), static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)))) {
             return bpf_error(errno, kTimingFunctions);

@@ -2,17 +2,22 @@
 #include "target-collector/source/linux/bpf/function_tracer.h"
 
 #include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <csetjmp>
 #include <csignal>
 #include <map>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "target-collector/process/proc_reader.h"
 
@@ -154,6 +159,43 @@ std::optional<Traced> trace(const std::vector<TracedFunction>& functions, Work w
         GTEST_SKIP() << "no BPF, or no uprobes";      \
     }                                                 \
     const Traced& traced = *traced##_or_none
+
+// Of the calling thread.
+void keep_capabilities(std::uint64_t effective) {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+    ASSERT_EQ(::syscall(SYS_capget, &header, sets.data()), 0);
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+        sets[i].effective &= static_cast<std::uint32_t>(effective >> (32 * i));
+    }
+    ASSERT_EQ(::syscall(SYS_capset, &header, sets.data()), 0);
+}
+
+// What a thread with these capabilities alone is refused; empty: nothing.
+std::string refused_with(std::uint64_t capabilities) {
+    std::string refused;
+    std::thread{[&] {
+        keep_capabilities(capabilities);
+        const std::vector functions{function_at(reinterpret_cast<const void*>(&traced_recursive))};
+        const auto tracer = FunctionTracer::open(functions, {.pids = {static_cast<std::uint32_t>(::getpid())}});
+        refused = tracer.ok() ? "" : tracer.error().message;
+    }}.join();
+    return refused;
+}
+
+TEST(FunctionTracer, NamesTheCapabilitiesThatItNeeds) {
+    constexpr std::uint64_t kBpfAndPerfmon = 1ULL << CAP_BPF | 1ULL << CAP_PERFMON;
+    if (!refused_with(~0ULL).empty()) {
+        GTEST_SKIP() << "no BPF, or no uprobes";
+    }
+    const std::string needed =
+        "it needs root (sudo), or CAP_BPF, CAP_PERFMON and, for functions of programs, CAP_SYS_ADMIN";
+    EXPECT_NE(refused_with(0).find(needed), std::string::npos) << refused_with(0);
+    // Kernels before 6.16 let CAP_PERFMON set uprobes.
+    const std::string refused = refused_with(kBpfAndPerfmon);
+    EXPECT_TRUE(refused.empty() || refused.find(needed) != std::string::npos) << refused;
+    EXPECT_EQ(refused_with(kBpfAndPerfmon | 1ULL << CAP_SYS_ADMIN), "");
+}
 
 TEST(FunctionTracer, CountsRecursiveCallsOfThreadsAsTheyDoThemselves) {
     recursive_calls = 0;
