@@ -203,6 +203,79 @@ TEST_F(CompareProgram, SeveralAreComparedWithTheReferenceAndCorrectedTogether) {
     EXPECT_NE(unknown.error_output.find("the number (1 to 2)"), std::string::npos) << unknown.error_output;
 }
 
+TEST_F(CompareProgram, EachOfSeveralHasAVerdictAgainstTheReference) {
+    const auto three = [](std::vector<std::string> options) {
+        options.insert(options.end(), {"-n", "4", "-e", "page-faults", "--reference", "2", "--"});
+        for (const char* const block_size : {"64M", "1k", "2k"}) {
+            const auto command = copy_of_zeros(block_size);
+            options.insert(options.end(), command.begin(), command.end());
+            options.emplace_back(":::");
+        }
+        options.pop_back();
+        return options;
+    };
+    const Finished exceeded =
+        compare(three({"--fail-if", "mean(page-faults) > 100%", "--percentiles", "50", "--format", "json"}));
+    EXPECT_EQ(exceeded.ending.status, 1) << exceeded.error_output;
+    const json answer = json::parse(exceeded.output);
+    std::map<std::string, json> faults;
+    bool has_median = false;
+    for (const json& row : rows_of(answer)) {
+        has_median |= row.at("figure") == "median";
+        if (row.at("event") == "page-faults" && row.at("figure") == "mean") {
+            EXPECT_TRUE(faults.emplace(row.at("side"), row).second) << row.dump();
+        }
+    }
+    EXPECT_TRUE(has_median);
+    ASSERT_EQ(faults.size(), 2U) << "A and C against B";
+    EXPECT_EQ(faults.at("A").at("outcome"), "exceeded");
+    EXPECT_EQ(faults.at("C").at("outcome"), "within");
+    EXPECT_EQ(faults.at("A").at("before"), faults.at("C").at("before"));
+    EXPECT_EQ(answer.at("ledger").at("parts").size(), 3U) << "the reference counts once";
+    EXPECT_NE(answer.at("warnings").dump().find("A: --fail-if mean(page-faults) > 100%: exceeded"), std::string::npos)
+        << answer.at("warnings");
+    // One table for each, then the summary.
+    const Finished within = compare(three({"--fail-if", "mean(page-faults) < -100%"}));
+    EXPECT_EQ(within.ending.status, 0) << within.error_output;
+    for (const char* const text :
+         {"B before, A after\n4 runs before, 4 runs after\n", "\nB before, C after\n",
+          "low, high, p: with 97.5 % confidence of each side, 95 % of all 2 together", "\n4 runs of each\n  A  dd "}) {
+        EXPECT_NE(within.output.find(text), std::string::npos) << text << within.output;
+    }
+    const Finished undecided =
+        compare(three({"--fail-if", "mean(elapsed) > 1000000%", "--fail-undecided", "--confidence", "99.9999"}));
+    EXPECT_EQ(undecided.ending.status, 3) << undecided.output << undecided.error_output;
+}
+
+TEST_F(CompareProgram, ProfilesEachOfSeveral) {
+    const Finished finished = compare({"-n",
+                                       "2",
+                                       "--warmup",
+                                       "0",
+                                       "--profile",
+                                       "-e",
+                                       "task-clock",
+                                       "--fail-if",
+                                       "self > 99%",
+                                       "--",
+                                       "sh",
+                                       "-c",
+                                       "for i in $(seq 100000); do :; done",
+                                       ":::",
+                                       "sh",
+                                       "-c",
+                                       "for i in $(seq 100001); do :; done",
+                                       ":::",
+                                       "sh",
+                                       "-c",
+                                       "for i in $(seq 300000); do :; done"});
+    EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
+    EXPECT_NE(finished.output.find("relative to A"), std::string::npos) << "times have no condition" << finished.output;
+    EXPECT_NE(finished.output.find("A before, C after"), std::string::npos) << finished.output;
+    EXPECT_NE(finished.error_output.find("side=\"C\",run=\"profile\"}' -o difference.html"), std::string::npos)
+        << finished.error_output;
+}
+
 TEST_F(CompareProgram, ParametersMakeACommandOfEachValue) {
     const std::string log = folder_ / "log";
     const Finished shown = compare({"-n", "2", "--warmup", "0", "--parameter", "n", "1..3", "--parameter", "word",

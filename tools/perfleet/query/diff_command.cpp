@@ -18,26 +18,6 @@
 namespace perfleet {
 namespace {
 
-// By the outcomes of the conditions of --fail-if.
-int status_of(const Answer& answer, bool fails_undecided) {
-    int status = 0;
-    for (std::size_t i = 0; i < answer.columns.size(); ++i) {
-        if (answer.columns[i].name != "outcome") {
-            continue;
-        }
-        for (const std::vector<AnswerValue>& row : answer.rows) {
-            const auto* outcome = std::get_if<std::string>(&row[i]);
-            if (outcome != nullptr && *outcome == kOutcomeExceeded) {
-                return kExitFailure;
-            }
-            if (outcome != nullptr && fails_undecided && *outcome == kOutcomeUndecided) {
-                status = kExitUndecided;
-            }
-        }
-    }
-    return status;
-}
-
 struct DiffCommandOptions {
     std::string before;  // given without the option's name
     std::string after;
@@ -78,16 +58,35 @@ Result<int> run_diff(DiffCommandOptions& options) {
         return Error{ErrorCode::kUsage, "--fail-undecided: needs --fail-if"};
     }
     PERFLEET_TRY(take_sides(options));
-    return show_diff(options.query, options.output, options.fails_undecided);
+    const auto answer = PERFLEET_TRY(ask_table(options.query, **find_query_command("diff")));
+    PERFLEET_TRY(print_diff(answer, options.output));
+    return status_of_diff(answer, options.fails_undecided);
 }
 
 }  // namespace
 
-Result<int> show_diff(QueryOptions& query, const OutputOptions& output, bool fails_undecided) {
-    const auto answer = PERFLEET_TRY(ask_table(query, **find_query_command("diff")));
-    PERFLEET_TRY(output.is_text() ? print_answer(answer, format_comparison(answer, output.screen()), output)
-                                  : print_answer(answer, output));
-    return status_of(answer, fails_undecided);
+Result<Done> print_diff(const Answer& answer, const OutputOptions& output) {
+    return output.is_text() ? print_answer(answer, format_comparison(answer, output.screen()), output)
+                            : print_answer(answer, output);
+}
+
+int status_of_diff(const Answer& answer, bool fails_undecided) {
+    int status = 0;
+    for (std::size_t i = 0; i < answer.columns.size(); ++i) {
+        if (answer.columns[i].name != "outcome") {
+            continue;
+        }
+        for (const std::vector<AnswerValue>& row : answer.rows) {
+            const auto* outcome = std::get_if<std::string>(&row[i]);
+            if (outcome != nullptr && *outcome == kOutcomeExceeded) {
+                return kExitFailure;
+            }
+            if (outcome != nullptr && fails_undecided && *outcome == kOutcomeUndecided) {
+                status = kExitUndecided;
+            }
+        }
+    }
+    return status;
 }
 
 OptionRow fail_undecided_row(bool& fails_undecided) {

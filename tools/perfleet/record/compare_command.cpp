@@ -17,7 +17,6 @@
 #include <random>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "daemon/option/program_options.h"
@@ -40,6 +39,7 @@
 #include "tools/perfleet/query/diff_command.h"
 #include "tools/perfleet/query/query_source.h"
 #include "tools/perfleet/record/compare_plan.h"
+#include "tools/perfleet/record/compare_verdict.h"
 #include "tools/perfleet/record/counted_run.h"
 #include "tools/perfleet/record/record.h"
 #include "tools/perfleet/record/run_summary.h"
@@ -330,21 +330,6 @@ Result<Done> store_runs(const std::vector<MeasuredRun>& measured, const std::str
     return destination->sync();
 }
 
-bool is_of_profile(const FailCondition& condition) {
-    return condition.figure == "self" || condition.figure == "children";
-}
-
-// Conditions of --fail-if, separated by commas: those about profiles, or the others.
-std::string conditions_of(std::span<const FailCondition> conditions, bool of_profile) {
-    std::string text;
-    for (const FailCondition& condition : conditions) {
-        if (is_of_profile(condition) == of_profile) {
-            text += (text.empty() ? "" : ",") + condition.text;
-        }
-    }
-    return text;
-}
-
 Result<std::vector<FailCondition>> check_options(const ComparedCommands& options) {
     const auto given = options.query.values.find("fail-if");
     if (given == options.query.values.end()) {
@@ -366,14 +351,17 @@ std::string primary_of(std::span<const FailCondition> conditions, bool has_preci
     return has_precision || named == conditions.end() ? kPrimary : named->name;
 }
 
-// Of the interval of elapsed, which --precision is about: it shares the level with what --fail-if names.
-Result<long double> confidence_of(const ComparedCommands& options, std::span<const FailCondition> conditions,
-                                  std::span<const EventSpec> events) {
+// --confidence.
+Result<long double> confidence_of(const ComparedCommands& options) {
     const auto given = options.query.values.find("confidence");
-    const long double confidence =
-        given == options.query.values.end()
-            ? DiffOptions{}.confidence
-            : PERFLEET_TRY(parse_fraction_option("confidence", std::get<std::string>(given->second)));
+    return given == options.query.values.end()
+               ? Result<long double>{DiffOptions{}.confidence}
+               : parse_fraction_option("confidence", std::get<std::string>(given->second));
+}
+
+// Of the interval of elapsed, which --precision is about: it shares the level with what --fail-if names.
+long double confidence_of_elapsed(long double confidence, std::span<const FailCondition> conditions,
+                                  std::span<const EventSpec> events) {
     std::set<std::pair<std::string, std::string>> primary{{"mean", kPrimary}};
     for (const FailCondition& condition : conditions) {
         std::vector<std::string> names{condition.name};
@@ -421,14 +409,13 @@ Result<std::size_t> reference_of(const ComparedCommands& options, std::span<cons
                                         std::to_string(sides.size()) + ") nor the text of a command"};
 }
 
-// Options that are about two sides, and how many runs there are.
+// Options that are about several sides, and how many runs there are.
 Result<Done> check_sides(const ComparedCommands& options, std::span<const ComparedSide> sides) {
-    const bool has_two = sides.size() == 2 || !options.baseline.empty();
     for (const auto& [is_given, name] : {std::pair{options.query.values.contains("fail-if"), "--fail-if"},
                                          std::pair{options.query.values.contains("percentiles"), "--percentiles"},
                                          std::pair{options.has_profile && options.baseline.empty(), "--profile"}}) {
-        if (is_given && !has_two) {
-            return Error{ErrorCode::kUsage, std::string{name} + ": compares two commands, with ::: between them: " +
+        if (is_given && sides.size() == 1 && options.baseline.empty()) {
+            return Error{ErrorCode::kUsage, std::string{name} + ": compares commands, with ::: between them: " +
                                                 "perfleet compare -- ./old ::: ./new"};
         }
     }
@@ -509,8 +496,19 @@ Result<int> run_compare(ComparedCommands& options) {
     const std::string comparison = std::to_string(static_cast<std::uint64_t>(utc_now().value));
     std::vector<FailCondition> of_times = conditions;
     std::erase_if(of_times, is_of_profile);
-    const bool has_diff = sides.size() == 2 || !baseline.empty();
-    const long double confidence = PERFLEET_TRY(confidence_of(options, of_times, counted.events));
+    ComparedRuns compared{options.query, options.output, options.fails_undecided, conditions};
+    compared.query.data = folder;
+    compared.primary = primary_of(of_times, options.precision_percent.has_value());
+    compared.confidence = PERFLEET_TRY(confidence_of(options));
+    compared.reference = sides[reference].name;
+    compared.before = baseline.empty() ? comparison : baseline;
+    compared.after = comparison;
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+        if (i != reference || !baseline.empty()) {
+            compared.others.push_back(sides[i].name);
+        }
+    }
+    const long double confidence = confidence_of_elapsed(compared.confidence, of_times, counted.events);
     Runner runner{options, sides, counted.events, comparison, folder};
     const auto measured = PERFLEET_TRY(runner.measure(reference, confidence));
     if (measured.signal != 0) {
@@ -527,58 +525,34 @@ Result<int> run_compare(ComparedCommands& options) {
         note_precision(measured, reference, confidence);
     }
     const SummaryOptions how = summary_options(options, reference, confidence);
-    if (!has_diff) {
-        PERFLEET_TRY(print_summary(options, measured, how, false));
-        return measured.is_precise_enough ? 0 : kExitUndecided;
-    }
-    const auto selector = [&](const std::string& of_comparison, const std::string& side, const char* run) {
-        return "{comparison=\"" + of_comparison + "\",side=\"" + side + "\",run=\"" + run + "\"}";
-    };
-    const auto sides_of = [&](const char* run) {
-        const std::string& other = sides[baseline.empty() ? 1 - reference : 0].name;
-        return std::pair{selector(baseline.empty() ? comparison : baseline, sides[reference].name, run),
-                         selector(comparison, other, run)};
-    };
-    const auto show = [&](const char* subject, const char* run) {
-        QueryOptions query = options.query;
-        query.data = folder;
-        query.values["of"] = subject;
-        query.values.erase("fail-if");
-        const bool of_profile = query.values["of"] == OptionValue{"profile"};
-        if (const std::string text = conditions_of(conditions, of_profile); !text.empty()) {
-            query.values["fail-if"] = text;
-        }
-        if (of_profile) {
-            query.values.erase("percentiles");
-        } else {
-            query.values.try_emplace("percentiles", "none");
-            query.values["primary"] = primary_of(of_times, options.precision_percent.has_value());
-        }
-        std::tie(query.values["before"], query.values["after"]) = sides_of(run);
+    const bool has_times = compared.has_times();
+    int status = 0;
+    if (has_times) {
         // Markdown has one table: the summary.
         std::optional<RedirectedOutput> dropped;
-        if (options.output.format == "markdown" && !of_profile) {
+        if (options.output.format == "markdown") {
             dropped.emplace(FileDescriptor{::open("/dev/null", O_WRONLY | O_CLOEXEC)}.get());
         }
-        return exit_status(show_diff(query, options.output, options.fails_undecided));
-    };
-    const int verdict = show("latency", "counted");
-    const int status = verdict == 0 && !measured.is_precise_enough ? kExitUndecided : verdict;
-    if (options.output.is_text()) {
+        status = exit_status(print_verdicts(compared, false));
+    }
+    status = status == 0 && !measured.is_precise_enough ? kExitUndecided : status;
+    if (has_times && options.output.is_text()) {
         std::printf("\n");
     }
-    PERFLEET_TRY(print_summary(options, measured, how, true));
+    PERFLEET_TRY(print_summary(options, measured, how, has_times));
     if (!options.has_profile) {
         return status;
     }
     if (options.output.is_text()) {
         std::printf("\n");
     }
-    const int profile_status = show("profile", "profile");
-    const auto [before, after] = sides_of("profile");
-    print_note("a flame graph of the difference: perfleet flamegraph --before '" + before + "' --select '" + after +
-               "' -o difference.html" + (options.data.empty() ? "" : " --data " + options.data));
-    return status == 0 || profile_status == 0 ? std::max(status, profile_status) : std::min(status, profile_status);
+    status = worse_status(status, exit_status(print_verdicts(compared, true)));
+    for (const std::string& other : compared.others) {
+        const auto [before, after] = compared.selections(other, "profile");
+        print_note("a flame graph of the difference: perfleet flamegraph --before '" + before + "' --select '" + after +
+                   "' -o difference.html" + (options.data.empty() ? "" : " --data " + options.data));
+    }
+    return status;
 }
 
 // Two values at least; several uses of the option stay apart.
@@ -595,9 +569,10 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
         "perfleet compare [-n RUNS] -- A... [::: B... [::: C...]]\n\n"
         "Each turn runs all commands, in an order that is drawn. Times and counts of each run are\n"
         "stored as a session with the labels comparison and side; the verdict on two is that of\n"
-        "perfleet diff; more are compared with the first, or --reference, and corrected together.\n"
-        "What commands print on standard output is dropped. A run that fails ends it. --profile\n"
-        "profiles each of two in runs of their own, so that sampling costs no measured time.\n\n"
+        "perfleet diff; more are compared with the first, or --reference, and corrected together:\n"
+        "--fail-if, --percentiles and --profile compare each as perfleet diff does. What commands\n"
+        "print on standard output is dropped. A run that fails ends it. --profile profiles each in\n"
+        "runs of their own, so that sampling costs no measured time.\n\n"
         "Examples:\n"
         "  perfleet compare -- ./old input ::: ./new input\n"
         "  perfleet compare --precision 1 --fail-if 'mean(elapsed) > 5%' -- ./old ::: ./new\n"
@@ -631,8 +606,7 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
          {"--baseline NAME", options->baseline, "Compare one command with what --save has kept", is_not_empty},
          {"--bytes SIZE", options->bytes, "What one run works on: show the throughput", is_size},
          {"--items N", options->items, "What one run works on: show the throughput", excludes({"--bytes"})},
-         {"--profile", options->has_profile,
-          "Also profile each of two, as `perfleet record -g`, and compare the profiles"},
+         {"--profile", options->has_profile, "Also profile each, as `perfleet record -g`, and compare the profiles"},
          {"-e,--event EVENTS", options->events, "Events to count, as for `perfleet stat`, with commas between",
           is_one_each},
          data_row(options->data)});
