@@ -92,8 +92,10 @@ struct CollectorSummary {
     TargetId target;
     // As in a shell; 0 without a command, and for one that was terminated at the end of the profile.
     int command_exit_status = 0;
-    std::uint64_t run_status = 0;     // of a benchmark: protocol::kRunEnded
-    std::uint64_t rows_produced = 0;  // of all series except definitions
+    std::uint64_t run_status = 0;        // of a benchmark: protocol::kRunEnded
+    std::uint64_t rows_produced = 0;     // of all series except definitions
+    std::uint64_t samples_produced = 0;  // part of rows_produced, as the next
+    std::uint64_t tracepoints_produced = 0;
     std::uint64_t rows_lost = 0;
     std::uint64_t rows_undelivered = 0;  // part of rows_lost: not acknowledged in time, though the spool had space
     std::vector<std::pair<CountName, std::uint64_t>> lost_by_reason;  // the rest of rows_lost

@@ -550,8 +550,12 @@ int exit_status_of(const Error& error, bool has_command) {
 }
 
 std::string summary_line(const CollectorSummary& summary) {
-    std::string line = std::to_string(summary.rows_produced) + (summary.rows_produced == 1 ? " row, " : " rows, ") +
-                       std::to_string(summary.rows_lost) + " lost";
+    std::string line = std::to_string(summary.rows_produced) + (summary.rows_produced == 1 ? " row, " : " rows, ");
+    for (const auto& [count, kind] : {std::pair{summary.samples_produced, " of them samples, "},
+                                      std::pair{summary.tracepoints_produced, " of them tracepoint entries, "}}) {
+        line += count != 0 && count != summary.rows_produced ? std::to_string(count) + kind : "";
+    }
+    line += std::to_string(summary.rows_lost) + " lost";
     const char* separator = " (";
     if (summary.rows_undelivered > 0) {
         line += separator + std::string("undelivered ") + std::to_string(summary.rows_undelivered);

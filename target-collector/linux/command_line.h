@@ -55,7 +55,7 @@ void add_live_options(CLI::App& app, CommandLine& line, const std::string& group
 // 2 for wrong usage; 127 and 126, as in a shell, if the command doesn't exist or can't be run; else 1.
 [[nodiscard]] int exit_status_of(const Error& error, bool has_command);
 
-// "1000 rows, 3 lost (kernel_ring 3); 2 batches, all acknowledged; session 0123…"
+// "1000 rows, 960 of them samples, 3 lost (kernel_ring 3); 2 batches, all acknowledged; session 0123…"
 [[nodiscard]] std::string summary_line(const CollectorSummary& summary);
 
 }  // namespace perfleet

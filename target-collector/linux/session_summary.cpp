@@ -33,6 +33,11 @@ CollectorSummary rows_of_session(std::span<const CountEntry> counts, SpscRing& l
         }
         if (entry.name == CountName::kProduced) {
             summary.rows_produced += entry.value;
+            if (entry.series.kind == Kind::kSample || entry.series.kind == Kind::kDetailedSample) {
+                summary.samples_produced += entry.value;
+            } else if (entry.series.kind == Kind::kTracepoint) {
+                summary.tracepoints_produced += entry.value;
+            }
         } else if (is_loss(entry.name) && entry.value > 0) {
             lost[entry.name] += entry.value;
             summary.rows_lost += entry.value;

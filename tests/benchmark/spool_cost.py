@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-SUMMARY = re.compile(r"perfleet-collector: (\d+) rows, (\d+) lost.*; ([\d.]+) s of own CPU")
+SUMMARY = re.compile(r"perfleet-collector: (\d+) rows,.* (\d+) lost.*; ([\d.]+) s of own CPU")
 
 
 def parse_arguments():
