@@ -107,7 +107,10 @@ Footer footer_of(const DescribedCommand& command) {
         if (paragraph.starts_with(kExamples)) {
             footer.examples += flowing(paragraph.substr(kExamples.size()));
         } else if (paragraph.starts_with(kExitStatus)) {
-            footer.exit_status += flowing(paragraph.substr(kExitStatus.size()));
+            // The table of all commands is the last one, and goes before what is a command's own.
+            std::string text = paragraph.substr(kExitStatus.size());
+            text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+            footer.exit_status = flowing(text) + (footer.exit_status.empty() ? "" : ".PP\n" + footer.exit_status);
         } else if (paragraph.starts_with(joined_path(command, " ") + " ")) {
             footer.synopsis += example(literal(paragraph) + "\n");
         } else {

@@ -66,6 +66,9 @@ def check_page(share, path, options, problems):
     for option in options:
         if not re.search(r"^(\\fB[^ ]+, )*\\fB" + re.escape(option) + r"\\fR", text, re.MULTILINE):
             problems.append(f"{page}: no {option}")
+    status = text.split(".SH EXIT STATUS\n")[1].split(".SH ")[0]
+    if not status.startswith("Where a COMMAND ran to its end") or re.search(r"\bExit status\b", text.replace(status, "")):
+        problems.append(f"{page}: not one table of exit statuses, and what differs below it")
 
 
 def check_faults(share, problems):

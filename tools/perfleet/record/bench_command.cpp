@@ -266,8 +266,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
         "Examples:\n"
         "  perfleet bench ./program\n"
         "  perfleet bench --loops 100000 --cpu 2 -n 10 ./program getpid\n"
-        "  perfleet bench --circle I=30,D=1,G=5,S=30 ./program pipe_round_trip\n\n"
-        "Exit status: 1 where a run failed.");
+        "  perfleet bench --circle I=30,D=1,G=5,S=30 ./program pipe_round_trip");
     add_options(
         *command,
         {{"--loops N", options->loop_count, "Iterations on each CPU, each measured (default: 5000)",

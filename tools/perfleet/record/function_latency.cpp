@@ -117,8 +117,7 @@ void add_function_options(CLI::App& command, FunctionRunOptions& options) {
         "Examples:\n"
         "  perfleet latency --function libc:malloc -- git log\n"
         "  perfleet latency --function ./server:db::Query::run -p 4711 --watch 1 --no-rows\n"
-        "  perfleet latency --function libssl:SSL_read -a --histogram log2 -- sleep 10\n\n"
-        "Exit status: that of COMMAND where it is measured.");
+        "  perfleet latency --function libssl:SSL_read -a --histogram log2 -- sleep 10");
     add_options(
         command,
         {{"--function FUNCTION", options.functions,

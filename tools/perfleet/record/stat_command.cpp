@@ -333,7 +333,7 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
         "  perfleet stat -- xz -k -c some-file >/dev/null\n"
         "  perfleet stat -r 10 -e task-clock,page-faults -- sort some-file -o /dev/null\n"
         "  perfleet stat -a -I 1000 --duration 5\n\n"
-        "Exit status: that of COMMAND, of several runs the first that isn't 0.");
+        "Exit status: of several runs the first that isn't 0.");
     add_options(
         *command,
         {{"-e,--event EVENTS", options->events, "Events as for `perfleet record`, with commas between", is_one_each},

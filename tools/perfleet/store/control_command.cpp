@@ -162,7 +162,8 @@ void add_control_command(CLI::App& app, Invocation& invocation) {
         "socket in its data folder. For a store on RADOS run it anywhere, as a user of the cluster "
         "that may write there. Requests apply to running sessions; a restarted collector "
         "measures what its own command line says. perfleet controls lists the changes, and "
-        "perfleet sessions shows stopped sessions. Exit status 1: some session did not apply it.");
+        "perfleet sessions shows stopped sessions.\n\n"
+        "Exit status: 1 also where a session didn't apply the request.");
     const CLI::Range at_least_one{std::uint64_t{1}, std::uint64_t{INT64_MAX}, "at least 1"};
     add_options(
         *command,
