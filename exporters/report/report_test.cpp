@@ -235,6 +235,47 @@ TEST(ReportOnScreen, NamesAreCutInTheMiddleAndColumnsGoInTheirOrder) {
               "rows: 12353 produced, all stored\n");
 }
 
+// What `sessions` gives of two hosts.
+Answer session_list(const std::string& second_target, const std::string& second_event) {
+    Answer answer;
+    answer.columns = {{"session", ""}, {"target", ""},        {"arch", ""},   {"start", ""},
+                      {"end", ""},     {"state", ""},         {"events", ""}, {"rows", ""},
+                      {"version", ""}, {"command", "", true}, {"labels", ""}};
+    const auto add = [&](const std::string& id, const std::string& target, const std::string& event) {
+        answer.rows.push_back({id + "00000000000000000000000000", target, std::string{"x86_64"},
+                               std::string{"2026-11-30T20:00:34.123456789Z"},
+                               std::string{"2026-11-30T20:00:35.123456789Z"}, std::string{"ended"}, event,
+                               std::uint64_t{123'456}, std::string{"0.1.0"},
+                               std::string{"make -C build/release --jobs"}, std::string{"build=main,stage=nightly"}});
+    };
+    add("aaaaaa", "vm", "cpu-clock");
+    add("bbbbbb", second_target, second_event);
+    return answer;
+}
+
+TEST(ReportOnScreen, SessionsKeepTheirLabelsBesideAShorterCommand) {
+    const auto shown = [](const Answer& answer) { return format_report(answer, ReportFormat::kText, {80}); };
+    const auto begins = [&](const Answer& answer, const std::string& lines) {
+        const std::string text = shown(answer);
+        return text.starts_with(lines) ? testing::AssertionSuccess() : testing::AssertionFailure() << text;
+    };
+    // What is alike in all rows goes first.
+    EXPECT_TRUE(begins(session_list("vm", "cpu-clock"),
+                       "session   start                 state    rows  command          labels\n"
+                       "aaaaaa00  2026-11-30T20:00:34Z  ended  123456  make -C… --jobs  build=m…nightly\n"));
+    EXPECT_TRUE(begins(session_list("vm", "cycles"),
+                       "session   start                 events       rows  command        labels\n"
+                       "aaaaaa00  2026-11-30T20:00:34Z  cpu-clock  123456  make -…--jobs  build=…ightly\n"));
+    EXPECT_TRUE(begins(session_list("database-host-17", "cycles"),
+                       "session   target        start                   rows  command       labels\n"
+                       "aaaaaa00  vm            2026-11-30T20:00:34Z  123456  make -…-jobs  build=…ghtly\n"));
+    Answer without = session_list("vm", "cycles");
+    for (auto& row : without.rows) {
+        row.back() = std::string{};
+    }
+    EXPECT_NE(shown(without).find("events"), std::string::npos) << shown(without);
+}
+
 TEST(ReportOnScreen, NoLineIsWiderThanTheScreen) {
     Answer lossy = profile_answer();
     lossy.ledger.lost = {{"kernel_ring", 5}, {"spool_full", 3}, {"quota_of_target", 17}, {"gateway_restart", 1}};

@@ -107,6 +107,9 @@ constexpr std::array<std::string_view, 15> kSpared{"version",         "batches",
                                                    "labels",          "weight",   "target", "time_running_ns",
                                                    "time_enabled_ns", "command",  "image"};
 
+// In a list of sessions labels are worth more: before them goes one of these whose cells are all alike, then the first.
+constexpr std::array<std::string_view, 3> kSparedForLabels{"events", "target", "state"};
+
 // Columns that are dropped if they equal another one in all rows.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRepeats{{{"scaled", "value"},
                                                                                  {"time_running_ns", "time_enabled_ns"},
@@ -285,6 +288,8 @@ public:
     }
 
 private:
+    using Columns = std::vector<PrintedColumn>;
+
     [[nodiscard]] std::size_t width() const {
         std::size_t sum = 2 * (columns_.size() - std::min<std::size_t>(columns_.size(), 1));
         for (const PrintedColumn& column : columns_) {
@@ -304,15 +309,30 @@ private:
         }
     }
 
-    [[nodiscard]] std::vector<PrintedColumn>::iterator next_of(std::span<const std::string_view> spared) {
+    [[nodiscard]] Columns::iterator next_of(std::span<const std::string_view> spared) {
         for (const std::string_view name : spared) {
-            const auto column = std::find_if(columns_.begin(), columns_.end(),
-                                             [&](const PrintedColumn& one) { return one.name == name; });
+            const auto column = find(name);
             if (column != columns_.end() && columns_.size() > 1) {
-                return column;
+                return name == "labels" && find("command") != columns_.end() ? before_labels(column) : column;
             }
         }
         return columns_.end();
+    }
+
+    [[nodiscard]] Columns::iterator find(std::string_view name) {
+        return std::find_if(columns_.begin(), columns_.end(),
+                            [&](const PrintedColumn& one) { return one.name == name; });
+    }
+
+    [[nodiscard]] Columns::iterator before_labels(Columns::iterator labels) {
+        for (const std::string_view name : kSparedForLabels) {
+            const auto column = find(name);
+            if (column != columns_.end() && std::set(column->cells.begin(), column->cells.end()).size() <= 1) {
+                return column;
+            }
+        }
+        const auto first = find(kSparedForLabels[0]);
+        return first != columns_.end() ? first : labels;
     }
 
     // Divides the remaining width among names evenly, but gives a symbol more, and most in a tree; a short name leaves
@@ -394,7 +414,7 @@ private:
 
     Screen screen_;
     std::size_t row_count_;
-    std::vector<PrintedColumn> columns_;
+    Columns columns_;
     bool is_cut_ = false;
 };
 
