@@ -10,6 +10,7 @@
 #include "exporters/figure/sheet.h"
 #include "exporters/report/report_parts.h"
 #include "query-engine/statistic/latency/heat_map.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {

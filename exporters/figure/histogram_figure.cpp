@@ -6,8 +6,8 @@
 
 #include "exporters/figure/figure_text.h"
 #include "exporters/figure/sheet.h"
-#include "exporters/report/report_parts.h"
 #include "query-engine/statistic/answer/value_unit.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {

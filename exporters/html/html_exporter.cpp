@@ -15,7 +15,6 @@
 #include "exporters/html/page_data.h"
 #include "exporters/html/slowest_sides.h"
 #include "exporters/report/amount_text.h"
-#include "exporters/report/report_parts.h"
 #include "query-engine/statistic/diff/diff.h"
 #include "query-engine/statistic/diff/diff_command.h"
 #include "query-engine/statistic/profile/slowest.h"
@@ -23,6 +22,7 @@
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 #include "schemas/session/command_text.h"
+#include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/kinds.h"
 
@@ -158,8 +158,8 @@ std::size_t page_size_bytes(const FlameGraph& graph) {
 
 void warn_of_graph(const FlameGraph& graph, std::vector<std::string>& warnings) {
     if (graph.frames_cut != 0) {
-        warnings.push_back(std::to_string(graph.frames_cut) + " frames of few samples are shown together as " +
-                           kCutName + ": a page has " + std::to_string(kFlameFramesMax) +
+        warnings.push_back(counted_noun(graph.frames_cut, "frame") + " of few samples shown as " + kCutName +
+                           ": a page has " + std::to_string(kFlameFramesMax) +
                            " frames (--comm, --image, --symbol, --from and --until select fewer)");
     }
     if (graph.slices_merged > 1) {

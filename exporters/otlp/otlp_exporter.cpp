@@ -18,6 +18,7 @@
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/service/export_format.h"
 #include "schemas/pprof/sample_labels.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
@@ -197,8 +198,8 @@ Result<QueryEnd> write_otlp(const ExportInput& input, Symbolizer& symbolizer, co
         }
     }
     PERFLEET_TRY(OtlpOutput{sink}.write(request->finish()));
-    return rows.end(std::to_string(request->row_count()) + " samples in " + std::to_string(request->profile_count()) +
-                    " profiles");
+    return rows.end(counted_noun(request->row_count(), "sample") + " in " +
+                    counted_noun(request->profile_count(), "profile"));
 }
 
 // -- requests for the relay -------------------------------------------------------------------------------------------
@@ -317,7 +318,7 @@ public:
         }
         PERFLEET_TRY(write({OtlpFrame::Type::kPosition, next.has_more ? 1ULL : 0ULL, std::move(position)}));
         // Of few rows the warnings would be of the answer's size alone.
-        return row_count_ < kFewSamples ? QueryEnd{} : rows_.end(std::to_string(row_count_) + " samples");
+        return row_count_ < kFewSamples ? QueryEnd{} : rows_.end(counted_noun(row_count_, "sample"));
     }
 
 private:

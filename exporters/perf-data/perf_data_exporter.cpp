@@ -12,12 +12,12 @@
 #include "exporters/perf-data/record_stream.h"
 #include "exporters/perf-data/record_writer.h"
 #include "exporters/perf-data/stat_records.h"
-#include "exporters/report/report_parts.h"
 #include "exporters/rows/event_table.h"
 #include "exporters/rows/row_merge.h"
 #include "query-engine/service/export_format.h"
 #include "query-engine/statistic/counter/counters.h"
 #include "query-engine/statistic/session/coverage.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {

@@ -14,12 +14,12 @@
 #include "exporters/pprof/profile_writer.h"
 #include "exporters/profile/profile_tables.h"
 #include "exporters/report/report.h"
-#include "exporters/report/report_parts.h"
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 #include "query-engine/symbol/kept_symbols.h"
 #include "schemas/pprof/pprof_profile.h"
 #include "schemas/pprof/profile_frames.h"
+#include "schemas/text/layout.h"
 #include "schemas/vocabulary/kinds.h"
 
 namespace perfleet {
@@ -106,7 +106,7 @@ public:
         out_.profile().add_int64(pprof::Profile::kComment, out_.string(comment_of(notes)));
         PERFLEET_TRY(out_.finish());
         QueryEnd outcome;
-        outcome.summary = counted_noun(sample_count_, "sample") + " of " + std::to_string(types_.size()) + " types";
+        outcome.summary = counted_noun(sample_count_, "sample") + " of " + counted_noun(types_.size(), "type");
         for (const auto& [event, ledger] : notes.ledgers) {
             outcome.ledger.add(ledger);
         }

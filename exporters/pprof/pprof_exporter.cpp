@@ -27,12 +27,12 @@
 #include "exporters/profile/profile_sources.h"
 #include "exporters/profile/profile_tables.h"
 #include "exporters/report/report.h"
-#include "exporters/report/report_parts.h"
 #include "query-engine/service/export_format.h"
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/pprof/sample_labels.h"
 #include "schemas/text/hex.h"
+#include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/off_cpu.h"
 
@@ -366,14 +366,14 @@ Result<QueryEnd> write_message(const ExportInput& input, Symbolizer& symbolizer,
     PERFLEET_TRY(message.write(notes));
     QueryEnd outcome;
     outcome.summary =
-        counted_noun(tables.row_count(), "sample") + " in " + std::to_string(tables.samples().size()) + " stacks";
+        counted_noun(tables.row_count(), "sample") + " in " + counted_noun(tables.samples().size(), "stack");
     for (const auto& [event, ledger] : notes.ledgers) {
         outcome.ledger.add(ledger);
     }
     outcome.warnings = std::move(notes.warnings);
     if (message.empty_count() != 0) {
-        outcome.warnings.push_back("go-pgo: " + std::to_string(message.empty_count()) +
-                                   " stacks without a function of known first line are left out");
+        outcome.warnings.push_back("go-pgo: left out, without a function of known first line: " +
+                                   counted_noun(message.empty_count(), "stack"));
     }
     return outcome;
 }

@@ -139,7 +139,12 @@ private:
     [[nodiscard]] std::string side(std::size_t row, const std::string& name) const {
         const std::string runs = rows_.cell(row, name + "_runs");
         const std::string values = rows_.cell(row, name + "_count");
-        return values + (runs == "1" ? "" : runs == values ? " runs" : " in " + runs + " runs") + " " + name;
+        return grouped_for(values +
+                               (runs == "1"      ? ""
+                                : runs == values ? " runs"
+                                                 : " in " + runs + " runs") +
+                               " " + name,
+                           screen_);
     }
 
     // Series with one figure, the mean or by ranks the median: a line each, times first.
@@ -277,8 +282,9 @@ public:
         if (answer_.rows.empty()) {
             return "";
         }
-        text_ = fmt::format("{} samples before, {} after\n", rows_.cell(0, "before_samples"),
-                            rows_.cell(0, "after_samples"));
+        text_ = grouped_for(fmt::format("{} samples before, {} after\n", rows_.cell(0, "before_samples"),
+                                        rows_.cell(0, "after_samples")),
+                            screen_);
         for (const char* figure : {"self", "children"}) {
             add_figure(figure);
         }

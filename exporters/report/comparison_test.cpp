@@ -39,6 +39,15 @@ TEST(ComparisonText, SaysHowToSeeTheOtherFunctions) {
     EXPECT_EQ(text_of(profile_answer(11)).find("--format csv"), std::string::npos) << "all are there";
 }
 
+TEST(ComparisonText, PeopleReadGroupedNumbersOfSamples) {
+    Answer answer = profile_answer(1);
+    answer.rows[0].back() = std::uint64_t{12'345};
+    Screen screen;
+    EXPECT_TRUE(format_comparison(answer, screen).starts_with("1000 samples before, 12345 after\n"));
+    screen.groups_digits = true;
+    EXPECT_TRUE(format_comparison(answer, screen).starts_with("1000 samples before, 12,345 after\n"));
+}
+
 TEST(ComparisonText, NamesKeepTheirEnds) {
     const std::string text = text_of(profile_answer(3));
     for (const char* end : {"<0>()  prog", "<1>()  prog", "<2>()  prog"}) {

@@ -203,10 +203,6 @@ std::string duration_text(double value_ns, double greatest_ns) {
     return fmt::format("{:.3f} {}", value_ns / worth, unit);
 }
 
-std::string counted_noun(std::uint64_t count, const std::string& noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 std::string ledger_line(const Ledger& ledger) {
     std::string line = (ledger.is_lower_bound ? "at least " : "") + std::to_string(ledger.produced) + " produced";
     const auto add = [&](std::uint64_t row_count, const std::string& what) {
@@ -255,7 +251,7 @@ std::string ledger_text(const Answer& answer, const Screen& screen) {
     if (answer.parts.empty()) {
         text = "rows: " + ledger_line(answer.ledger) + "\n";
     }
-    return wrapped(screen.groups_digits ? with_grouped_digits(text) : text, screen.width_columns, "  ");
+    return wrapped(grouped_for(text, screen), screen.width_columns, "  ");
 }
 
 std::string format_table(const Answer& answer, const Screen& screen) {

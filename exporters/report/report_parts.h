@@ -50,8 +50,8 @@ struct TextTable {
 // Whether session and target are the first columns, and sessions have several rows.
 [[nodiscard]] bool has_rows_by_session(const Answer& answer);
 
-// "1 row", "2 rows".
-[[nodiscard]] std::string counted_noun(std::uint64_t count, const std::string& noun);
+// with_grouped_digits() where the screen is for people.
+[[nodiscard]] std::string grouped_for(std::string_view text, const Screen& screen);
 
 // Escape sequences for a terminal.
 [[nodiscard]] std::string bold(std::string_view text, const Screen& screen);

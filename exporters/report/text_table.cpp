@@ -424,6 +424,10 @@ std::string text_cell(const AnswerColumn& column, const AnswerValue& value) { re
 
 std::string text_heading(const AnswerColumn& column) { return heading(column); }
 
+std::string grouped_for(std::string_view text, const Screen& screen) {
+    return screen.groups_digits ? with_grouped_digits(text) : std::string{text};
+}
+
 std::string bold(std::string_view text, const Screen& screen) {
     return screen.has_color && !text.empty() ? "\x1b[1m" + std::string{text} + "\x1b[m" : std::string{text};
 }

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "exporters/figure/figure_page.h"
-#include "exporters/report/report_parts.h"
 #include "exporters/schedule/schedule.h"
 #include "exporters/schedule/schedule_figure.h"
 #include "exporters/schedule/schedule_page.h"
@@ -14,6 +13,7 @@
 #include "query-engine/scan/query_memory.h"
 #include "query-engine/service/export_format.h"
 #include "schemas/session/command_text.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {

@@ -8,6 +8,7 @@
 #include "exporters/figure/sheet.h"
 #include "exporters/report/report_parts.h"
 #include "query-engine/select/selection.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "exporters/report/report_parts.h"
 #include "query-engine/select/selection.h"
+#include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 
 namespace perfleet {

@@ -12,7 +12,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "exporters/report/report_parts.h"
 #include "exporters/rows/event_table.h"
 #include "exporters/rows/file_clock.h"
 #include "exporters/rows/row_merge.h"
@@ -23,6 +22,7 @@
 #include "exporters/script/trace_format.h"
 #include "query-engine/select/selection.h"
 #include "query-engine/service/export_format.h"
+#include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/kinds.h"

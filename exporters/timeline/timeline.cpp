@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <variant>
 
-#include "exporters/report/report_parts.h"
 #include "exporters/rows/event_table.h"
 #include "exporters/rows/file_clock.h"
 #include "exporters/rows/row_merge.h"
@@ -13,6 +12,7 @@
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_names.h"
+#include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/kinds.h"
 

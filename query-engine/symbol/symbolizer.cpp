@@ -28,6 +28,7 @@
 #include "query-engine/symbol/symbol_table.h"
 #include "schemas/session/named_function.h"
 #include "schemas/text/hex.h"
+#include "schemas/text/layout.h"
 #include "schemas/wire/protocol.h"
 #include "storage/dictionary/anonymous_names.h"
 
@@ -255,7 +256,7 @@ private:
             return std::nullopt;
         }
         if (bad_lines > 0) {
-            warn(image, image.name + ": " + std::to_string(bad_lines) + " lines of its symbols can't be read");
+            warn(image, image.name + ": " + counted_noun(bad_lines, "line") + " of its symbols can't be read");
         }
         return std::move(*table);
     }

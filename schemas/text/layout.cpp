@@ -1,6 +1,7 @@
 #include "schemas/text/layout.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cwchar>
 
@@ -133,11 +134,30 @@ std::string wrapped(std::string_view text, std::size_t width_max, std::string_vi
     return lines;
 }
 
+std::string counted_noun(std::uint64_t count, std::string_view noun, std::string_view several) {
+    return std::to_string(count) + " " +
+           (count == 1        ? std::string{noun}
+            : several.empty() ? std::string{noun} + "s"
+                              : std::string{several});
+}
+
 std::string with_grouped_digits(std::string_view text) {
     constexpr std::size_t kDigitsMin = 5;
+    constexpr std::array<std::string_view, 8> kNamedByNumbers{"pid",     "tid",  "process", "thread",
+                                                              "session", "port", "batch",   "uid"};
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     const auto is_beside = [&](std::size_t at) {  // of a name, a number in hex or a fraction
         return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+    };
+    // An address, a value of a label or an option, or what its word says: no amount.
+    const auto is_name = [&](std::size_t at) {
+        if (at == 0 || text[at - 1] != ' ') {
+            return at != 0 && std::string_view{":=/@#,\"'"}.find(text[at - 1]) != std::string_view::npos;
+        }
+        const std::size_t end = text.find_last_not_of(' ', at - 1) + 1;
+        const std::size_t begin = end == 0 ? 0 : text.find_last_of(" (", end - 1) + 1;
+        const std::string_view word = text.substr(begin, end - begin);
+        return word.starts_with('-') || std::ranges::find(kNamedByNumbers, word) != kNamedByNumbers.end();
     };
     std::string grouped;
     for (std::size_t at = 0; at < text.size();) {
@@ -146,7 +166,7 @@ std::string with_grouped_digits(std::string_view text) {
             ++end;
         }
         const bool is_whole = at == 0 || (!is_beside(at - 1) && text[at - 1] != '.');
-        if (end - at < kDigitsMin || !is_whole || is_beside(end)) {
+        if (end - at < kDigitsMin || !is_whole || is_beside(end) || is_name(at)) {
             end = std::max(end, at + 1);
             grouped += text.substr(at, end - at);
         } else {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -22,7 +23,11 @@ inline constexpr std::size_t kShortenedWidthMin = 20;
 // first begin with `indentation`. Keeps newlines, and several blanks within a line. Adds no newline at the end.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t width_max, std::string_view indentation = "");
 
-// "12345 of 1234567.89" as "12,345 of 1,234,567.89". Digits beside letters, and fewer than five, stay.
+// "1 row", "2 rows"; or with `several`, where no s alone makes the plural: "1 row is", "2 rows are".
+[[nodiscard]] std::string counted_noun(std::uint64_t count, std::string_view noun, std::string_view several = {});
+
+// "12345 of 1234567.89" as "12,345 of 1,234,567.89". Fewer than five digits stay, and names: digits beside letters, of
+// an address, behind an option, a process's or a session's.
 [[nodiscard]] std::string with_grouped_digits(std::string_view text);
 
 }  // namespace perfleet

@@ -103,7 +103,11 @@ TEST(Layout, LinesAreWrappedAtBlanks) {
 TEST(Layout, DigitsOfNumbersAreGrouped) {
     EXPECT_EQ(with_grouped_digits("12345 of -1234567.891011 rows"), "12,345 of -1,234,567.891011 rows");
     EXPECT_EQ(with_grouped_digits("1234, 100000%"), "1234, 100,000%");
-    for (const char* same : {"", "1234", "session 12345678a", "0x1234567", "a12345", "0.1234567", "12345_6"}) {
+    EXPECT_EQ(with_grouped_digits("(12345 rows, 100000 lost)"), "(12,345 rows, 100,000 lost)");
+    for (const char* same :
+         {"", "1234", "session 12345678a", "0x1234567", "a12345", "0.1234567", "12345_6", "session 12345678 of",
+          "process 12345 has", "(pid 123456)", "-c 100000", "--correct 11391.0,23183.0", "tcp://127.0.0.1:50000",
+          "/proc/12345/maps", "{turn=\"12345\"}", "batch=12345"}) {
         EXPECT_EQ(with_grouped_digits(same), same);
     }
 }

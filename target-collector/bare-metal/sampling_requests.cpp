@@ -36,7 +36,7 @@ ControlAnswer SamplingRequests::take_request(const ControlRequest& order) {
         }
         case ControlCommand::kSetPeriod:
             if (order.value < kPeriodMin || order.value > kPeriodMax) {
-                return {ControlOutcome::kOutOfRange, "periods of 100000 to 10000000 ns, or cycles"};
+                return {ControlOutcome::kOutOfRange, "periods of 100,000 to 10,000,000 ns, or cycles"};
             }
             if (is_for_timer) {
                 setting_.timer_period_ns = order.value;

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "schemas/text/layout.h"
 #include "schemas/wire/delivery_limits.h"
 #include "target-collector/spool/orphan_session.h"
 
@@ -89,13 +90,13 @@ std::string damage_text(const SpoolReading& reading) {
         for (const SpoolHole& hole : reading.holes) {
             lost_bytes += hole.size_bytes;
         }
-        text += (text.empty() ? "" : "; ") + std::to_string(reading.holes.size()) + " places (" +
-                std::to_string(lost_bytes) + " bytes) hold no whole batch: their rows are counted as " +
+        text += (text.empty() ? "" : "; ") + counted_noun(reading.holes.size(), "place") + " (" +
+                std::to_string(lost_bytes) + " bytes) without a whole batch: their rows are counted as " +
                 (reading.is_journal_lost ? "missing" : "killed");
     }
     if (reading.damaged_count_count != 0) {
-        text += (text.empty() ? "" : "; ") + std::to_string(reading.damaged_count_count) +
-                " counts are damaged: what was counted before stands for them, and is a lower bound";
+        text += (text.empty() ? "" : "; ") + counted_noun(reading.damaged_count_count, "count is", "counts are") +
+                " damaged: what was counted before stands for them, and is a lower bound";
     }
     return text;
 }

@@ -739,7 +739,7 @@ TEST_F(BareMetal, AnOperatorStopsItGivesItAnotherPeriodAndStartsItAgain) {
     }
     const auto too_long = control({"--period", "99000000"});
     EXPECT_EQ(too_long.at("outcome"), "refused");
-    EXPECT_EQ(too_long.at("reason"), "periods of 100000 to 10000000 ns, or cycles");
+    EXPECT_EQ(too_long.at("reason"), "periods of 100,000 to 10,000,000 ns, or cycles");
     EXPECT_EQ(control({"--frequency", "99"}).at("reason"), "it samples by periods: --period");
     EXPECT_EQ(control({"--period", std::to_string(kPeriodNs)}).at("outcome"), "applied");
     EXPECT_EQ(control({"start"}).at("outcome"), "applied");

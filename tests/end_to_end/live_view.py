@@ -134,7 +134,7 @@ def view_of(user, columns, lines, others):
 
     first = user.view("-a")
     check(len(first.rstrip("\n").splitlines()) == lines and last_line(first).startswith(KEYS), f"{size}: other height")
-    check(re.match(r"perfleet top: \d+ samples? of \S+ in \d\.\d s.* idle \d+\.\d %, hidden", first),
+    check(re.match(r"perfleet top: [\d,]+ samples? of \S+ in \d\.\d s.* idle \d+\.\d %, hidden", first),
           f"{size}: the first line is {first.splitlines()[0]}")
     check("swapper" not in first, f"{size}: the idle task is shown")
     check(user.flags() == "1 0", f"{size}: the view isn't on the second screen, or has a cursor")
@@ -218,7 +218,7 @@ def functions_open(user):
     user.keys("c")
     user.wait(lambda screen: "callers of work_a" in screen and "main" in screen, "no callers")
     user.keys("Left", "a")
-    user.wait(lambda screen: re.search(r"work_a in .*shares_workload: \d+ samples", screen) and "imul" in screen,
+    user.wait(lambda screen: re.search(r"work_a in .*shares_workload: [\d,]+ samples", screen) and "imul" in screen,
               "no instructions")
     user.keys("q")
     user.wait(is_prompt, "no end after annotate")

@@ -230,7 +230,7 @@ TEST_F(ImportedBytes, WhatNoRowHasIsNamedAndCounted) {
     const auto session = imported_bytes(bytes);
     ASSERT_TRUE(session.ok()) << session.error().message;
     ASSERT_EQ(session->warnings.size(), 1U);
-    EXPECT_EQ(session->warnings[0], "not kept: 2 records of type 54, 1 records of type 55");
+    EXPECT_EQ(session->warnings[0], "not kept: 2 records of type 54, 1 record of type 55");
 }
 
 TEST_F(ImportedBytes, DataOfProcessorsTracesIsNamedAndPassedOver) {
@@ -244,9 +244,8 @@ TEST_F(ImportedBytes, DataOfProcessorsTracesIsNamedAndPassedOver) {
     const auto session = imported_bytes(perf_file(shape, info + trace + records(shape, 3) + trace));
     ASSERT_TRUE(session.ok()) << session.error().message;
     EXPECT_EQ(session->sample_count, 3U);
-    EXPECT_EQ(
-        session->warnings,
-        std::vector<std::string>{"not kept: 1 records of type 70 (AUXTRACE_INFO), 2 records of type 71 (AUXTRACE)"});
+    EXPECT_EQ(session->warnings, std::vector<std::string>{
+                                     "not kept: 1 record of type 70 (AUXTRACE_INFO), 2 records of type 71 (AUXTRACE)"});
 }
 
 TEST_F(ImportedBytes, ATimeOfTheFutureIsOfABrokenRecord) {
@@ -260,7 +259,7 @@ TEST_F(ImportedBytes, ATimeOfTheFutureIsOfABrokenRecord) {
     EXPECT_EQ(session->sample_count, 2U);
     EXPECT_EQ(exported().sample_count, 2U);
     ASSERT_EQ(session->warnings.size(), 1U);
-    EXPECT_EQ(session->warnings[0].find("1 records are lost, for their time is after now"), 0U) << session->warnings[0];
+    EXPECT_EQ(session->warnings[0].find("1 record is lost: of a time after now"), 0U) << session->warnings[0];
 }
 
 // Samples of threads that have just ended have their process, but no thread. Others may have no record of their name.
@@ -578,7 +577,7 @@ TEST_F(ImportedBytes, CallChainsThatComeLaterAreJoinedToTheirSamples) {
     ASSERT_TRUE(session.ok()) << session.error().message;
     EXPECT_EQ(session->sample_count, 3U);
     ASSERT_EQ(session->warnings.size(), 1U);
-    EXPECT_EQ(session->warnings[0].find("1 samples have no call chain of the program"), 0U) << session->warnings[0];
+    EXPECT_EQ(session->warnings[0].find("1 sample has no call chain of the program"), 0U) << session->warnings[0];
     const std::string tree = tree_of(*store_);
     EXPECT_NE(tree.find("1 x+0x20 x 2 0 2 0 \n2 x+0x10 x 2 0 2 0 \n"), std::string::npos) << tree;
     EXPECT_NE(tree.find("[truncated: deferred chain is missing]"), std::string::npos) << tree;

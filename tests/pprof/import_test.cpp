@@ -529,7 +529,7 @@ TEST_F(PprofImport, KeepsTheInnermostFramesOfDeepStacksAndSaysSo) {
             return std::any_of(done->warnings.begin(), done->warnings.end(),
                                [&](const std::string& warning) { return warning.find(text) != std::string::npos; });
         };
-        EXPECT_EQ(says("1 samples have call chains of more than 640 frames"), is_cut);
+        EXPECT_EQ(says("1 sample has a call chain of more than 640 frames"), is_cut);
         const auto counts = Scan::open(*store_, {})->sessions().front().batches.back().counts;
         const auto truncated = std::find_if(counts.begin(), counts.end(), [](const CountEntry& entry) {
             return entry.name == CountName::kFramesTruncated;

@@ -14,6 +14,7 @@
 #include "exporters/figure/heat_map_figure.h"
 #include "exporters/figure/histogram_figure.h"
 #include "query-engine/statistic/command.h"
+#include "schemas/text/layout.h"
 #include "target-collector/linux/command_line.h"
 #include "tools/perfleet/live/live_command.h"
 #include "tools/perfleet/query/perf_commands.h"
@@ -130,7 +131,7 @@ Result<int> show(const QueryCommand& query, TableOptions& options) {
         PERFLEET_TRY(write_figure(answer, options));
         const bool is_heat_map = options.has("heat-map");
         print_note(options.output + (is_heat_map ? ": heat map of " : ": histogram of ") +
-                   std::to_string(value_count(answer, is_heat_map)) + " values");
+                   counted_noun(value_count(answer, is_heat_map), "value"));
     }
     const auto format = options.printing.is_text() ? table_text_of(query.name).format : nullptr;
     PERFLEET_TRY(

@@ -15,6 +15,7 @@
 #include "query-engine/statistic/number/share_comparison.h"
 #include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_counts.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
@@ -223,10 +224,8 @@ private:
             lines_.set_joint_level(joint->level(1 - options_.confidence));
         }
         if (left_out != 0) {
-            answer_.warnings.push_back(
-                fmt::format("{} functions with fewer than {} samples on both sides together are "
-                            "left out",
-                            left_out, kComparedSamplesMin));
+            answer_.warnings.push_back(fmt::format("left out: {} with fewer than {} samples on both sides together",
+                                                   counted_noun(left_out, "function"), kComparedSamplesMin));
         }
     }
 

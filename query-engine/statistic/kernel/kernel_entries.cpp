@@ -15,6 +15,7 @@
 #include "query-engine/statistic/kernel/kernel_time.h"
 #include "query-engine/statistic/number/description.h"
 #include "query-engine/statistic/session/measure.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
@@ -315,9 +316,10 @@ private:
         }
         if (before_any + not_first != 0) {
             answer_.warnings.push_back(
-                fmt::format("{}: {} entries stand before any {}, {} behind one that another entry "
+                fmt::format("{}: {} before any {}, {} behind one that another entry "
                             "has followed already: they have no time since it",
-                            log_name(scan_, log), before_any, options_.since_event, not_first));
+                            log_name(scan_, log), counted_noun(before_any, "entry stands", "entries stand"),
+                            options_.since_event, not_first));
         }
         if (matched.size() < events.size()) {
             answer_.warnings.push_back(fmt::format("{}: no entry follows {} of {} {} before the next",

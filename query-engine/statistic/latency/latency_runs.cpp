@@ -13,6 +13,7 @@
 #include "query-engine/statistic/latency/latency_source.h"
 #include "query-engine/statistic/number/interval.h"
 #include "query-engine/statistic/session/measure.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
@@ -147,7 +148,8 @@ Result<Answer> make_latency_runs(const Scan& scan, const LatencyOptions& options
     for (const auto& [key, group] : groups) {
         const std::string& event = std::get<1>(key);
         if (group.failed != 0) {
-            answer.warnings.push_back(fmt::format("{}: {} runs that failed are left out", event, group.failed));
+            answer.warnings.push_back(fmt::format(
+                "{}: {} left out", event, counted_noun(group.failed, "run that failed is", "runs that failed are")));
         }
         if (group.runs.empty()) {
             continue;

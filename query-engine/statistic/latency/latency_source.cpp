@@ -12,6 +12,7 @@
 #include "query-engine/statistic/number/validity_warning.h"
 #include "query-engine/statistic/session/inventory.h"
 #include "query-engine/statistic/session/session_changes.h"
+#include "schemas/text/layout.h"
 #include "schemas/text/parse.h"
 #include "schemas/vocabulary/row_clock.h"
 #include "schemas/wire/protocol.h"
@@ -330,8 +331,8 @@ std::vector<std::string> validity_warnings_of(const std::string& name, std::vect
     std::vector<std::string> validity_warnings;
     const auto count = static_cast<long double>(in_order.size());
     if (in_order.size() < kFewValues) {
-        validity_warnings.push_back(fmt::format("{}: {} values; below {} the intervals lean on a normal distribution",
-                                                name, in_order.size(), kFewValues));
+        validity_warnings.push_back(fmt::format("{}: {}; below {} the intervals lean on a normal distribution", name,
+                                                counted_noun(in_order.size(), "value"), kFewValues));
     }
     if (in_order.size() >= kOrderValuesMin) {
         const auto order = order_effect(in_order);

@@ -17,6 +17,7 @@
 #include "query-engine/statistic/session/inventory.h"
 #include "query-engine/statistic/session/measure.h"
 #include "schemas/sel4/log_description.h"
+#include "schemas/text/layout.h"
 #include "schemas/text/parse.h"
 #include "schemas/vocabulary/probe_overhead.h"
 
@@ -249,8 +250,9 @@ private:
             ++before;
         }
         if (before != 0) {
-            answer_.warnings.push_back(fmt::format("{}: {} entries stand before the first {}: passed over",
-                                                   session_name(), before, options_.events[0]));
+            answer_.warnings.push_back(fmt::format("{}: {} before the first {}: passed over", session_name(),
+                                                   counted_noun(before, "entry stands", "entries stand"),
+                                                   options_.events[0]));
         }
         return add_values(name, unit_of(options_.events[0]), combined_paths(entries, keys));
     }
@@ -277,8 +279,9 @@ private:
         }
         unpaired += inner ? 1 : 0;
         if (unpaired != 0) {
-            answer_.warnings.push_back(fmt::format("{}: {} entries are no nested pair of {} inside {}: left out",
-                                                   session_name(), unpaired, options_.events[0], options_.events[1]));
+            answer_.warnings.push_back(fmt::format("{}: {} no nested pair of {} inside {}: left out", session_name(),
+                                                   counted_noun(unpaired, "entry is", "entries are"),
+                                                   options_.events[0], options_.events[1]));
         }
         add_overhead_row("total", unit_of(options_.events[0]), total);
         add_overhead_row("effective", unit_of(options_.events[0]), effective);

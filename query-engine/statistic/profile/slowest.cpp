@@ -11,6 +11,7 @@
 #include "query-engine/statistic/number/share_comparison.h"
 #include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/stack/frame_names.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
@@ -90,8 +91,8 @@ public:
             }
         }
         if (left_out != 0) {
-            warnings.push_back(fmt::format("{} functions with fewer than {} samples in all operations are left out",
-                                           left_out, kComparedSamplesMin));
+            warnings.push_back(fmt::format("left out: {} with fewer than {} samples in all operations",
+                                           counted_noun(left_out, "function"), kComparedSamplesMin));
         }
     }
 
@@ -220,12 +221,12 @@ Result<Answer> make_slowest(const Scan& scan, Symbolizer& symbolizer, const Slow
     Answer answer;
     answer.warnings = operations.warnings;
     const auto percent = static_cast<double>(100 * options.operations.slowest->fraction());
-    answer.warnings.push_back(fmt::format(
-        "slowest {:g} % of {}: {} of {} operations, from {} on; samples fell into {} of these ({} samples), "
-        "and into {} of the others ({} samples)",
-        percent, operations.name, operations.slow_count, operations.count, operations.duration_text(),
-        profile.side(kSlow).clusters, profile.sample_count(kSlow), profile.side(kOther).clusters,
-        profile.sample_count(kOther)));
+    answer.warnings.push_back(
+        fmt::format("slowest {:g} % of {}: {} of {} operations, from {} on; samples fell into {} of these ({}), "
+                    "and into {} of the others ({})",
+                    percent, operations.name, operations.slow_count, operations.count, operations.duration_text(),
+                    profile.side(kSlow).clusters, counted_noun(profile.sample_count(kSlow), "sample"),
+                    profile.side(kOther).clusters, counted_noun(profile.sample_count(kOther), "sample")));
     if (profile.outside() != 0) {
         answer.warnings.push_back(fmt::format("{} {} fell into no operation of their thread and aren't counted",
                                               profile.outside(), measure.unit));

@@ -213,8 +213,8 @@ TEST_F(Slowest, SaysWhatFellIntoNoOperation) {
                            [&](const std::string& warning) { return warning.find(words) != std::string::npos; });
     };
     EXPECT_TRUE(
-        has("1 of 2 operations, from 600 ns on; samples fell into 1 of these (1 samples), and into 1 of the "
-            "others (1 samples)"));
+        has("1 of 2 operations, from 600 ns on; samples fell into 1 of these (1 sample), and into 1 of the "
+            "others (1 sample)"));
     EXPECT_TRUE(has("2 samples fell into no operation"));
     EXPECT_TRUE(has("fewer than two of the slowest operations"));
 }

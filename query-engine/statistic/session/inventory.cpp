@@ -12,6 +12,7 @@
 #include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/session/session_changes.h"
 #include "schemas/session/command_text.h"
+#include "schemas/text/layout.h"
 
 namespace perfleet {
 namespace {
@@ -218,7 +219,9 @@ Result<Answer> make_sessions(const Scan& scan, const SessionListOptions& options
     if (options.row_count_max && listed.size() > *options.row_count_max) {
         const auto left_out = static_cast<std::ptrdiff_t>(listed.size() - *options.row_count_max);
         listed.erase(listed.begin(), listed.begin() + left_out);
-        answer.warnings.push_back(std::to_string(left_out) + " older sessions are left out (--limit)");
+        answer.warnings.push_back(
+            counted_noun(static_cast<std::uint64_t>(left_out), "older session is", "older sessions are") +
+            " left out (--limit)");
     }
     answer.columns = {{"session", ""}, {"name", "", true},    {"target", ""}, {"arch", ""}, {"start", ""},
                       {"end", ""},     {"state", ""},         {"events", ""}, {"rows", ""}, {"batches", ""},

@@ -12,6 +12,7 @@
 #include "query-engine/statistic/session/coverage.h"
 #include "schemas/perf/perf_event.h"
 #include "schemas/perf/recorded_attr.h"
+#include "schemas/text/layout.h"
 #include "schemas/vocabulary/kinds.h"
 #include "schemas/vocabulary/off_cpu.h"
 
@@ -319,7 +320,7 @@ void warn_of_few_samples(const Measure& measure, const RowTotal& total, std::vec
     // Two standard errors of a share of one half, which is the least certain share.
     const auto points = static_cast<int>(std::lround(100.0 / std::sqrt(effective)));
     const std::uint64_t rows = total.sum.rows;
-    warnings.push_back(std::to_string(rows) + (rows == 1 ? " sample is" : " samples are") + " few" +
+    warnings.push_back(counted_noun(rows, "sample is", "samples are") + " few" +
                        (worth == rows ? "" : " (their weights differ: worth " + std::to_string(worth) + ")") +
                        ": shares may be " + std::to_string(points) +
                        " percentage points off; sample for longer, or more often (-F)");

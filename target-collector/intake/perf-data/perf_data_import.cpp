@@ -8,6 +8,7 @@
 
 #include "schemas/peers/key_file.h"
 #include "schemas/perf/perf_event.h"
+#include "schemas/text/layout.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/hello_limits.h"
 #include "schemas/wire/protocol.h"
@@ -357,13 +358,13 @@ private:
                 "--time says when it began)");
         }
         if (future_count_ > 0) {
-            imported_.warnings.push_back(std::to_string(future_count_) +
-                                         " records are lost, for their time is after now (`malformed` in its ledger; "
+            imported_.warnings.push_back(counted_noun(future_count_, "record is", "records are") +
+                                         " lost: of a time after now (`malformed` in its ledger; "
                                          "perfleet import --time says when the recording began)");
         }
         if (const std::uint64_t broken = replay.malformed_count() - future_count_; broken > 0) {
-            imported_.warnings.push_back(std::to_string(broken) +
-                                         " records are lost, for they break their format (`malformed` in its ledger)");
+            imported_.warnings.push_back(counted_noun(broken, "record is", "records are") +
+                                         " lost: not of the format (`malformed` in its ledger)");
         }
         if (replay.cut_stack_count() > 0) {
             imported_.warnings.push_back(cut_chains_warning(replay.cut_stack_count()));

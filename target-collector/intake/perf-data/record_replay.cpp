@@ -11,6 +11,7 @@
 #include "schemas/perf/perf_event.h"
 #include "schemas/perf/recorded_chain.h"
 #include "schemas/perf/registers.h"
+#include "schemas/text/layout.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "schemas/vocabulary/kinds.h"
@@ -639,9 +640,8 @@ void RecordReplay::finish() {
 std::vector<std::string> RecordReplay::warnings() const {
     std::vector<std::string> texts = code_.warnings();
     if (missing_chain_count_ > 0) {
-        texts.push_back(
-            std::to_string(missing_chain_count_) +
-            " samples have no call chain of the program: their CALLCHAIN_DEFERRED record isn't in the file");
+        texts.push_back(counted_noun(missing_chain_count_, "sample has", "samples have") +
+                        " no call chain of the program: the CALLCHAIN_DEFERRED record isn't in the file");
     }
     return texts;
 }
@@ -663,11 +663,11 @@ std::vector<std::string> RecordReplay::not_kept() const {
         raw += state.raw_skipped;
     }
     if (raw > 0) {
-        named.push_back("RAW of " + std::to_string(raw) + " samples (their event's format isn't in the file)");
+        named.push_back("RAW of " + counted_noun(raw, "sample") + " (the event's format isn't in the file)");
     }
     for (const auto& [type, count] : skipped_) {
         const std::string_view name = record_name(type);
-        named.push_back(std::to_string(count) + " records of type " + std::to_string(type) +
+        named.push_back(counted_noun(count, "record") + " of type " + std::to_string(type) +
                         (name.empty() ? std::string{} : " (" + std::string{name} + ")"));
     }
     return named;

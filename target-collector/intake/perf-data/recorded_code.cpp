@@ -10,6 +10,7 @@
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/file_io.h"
+#include "schemas/text/layout.h"
 #include "schemas/vocabulary/kinds.h"
 #include "target-collector/process/proc_reader.h"
 
@@ -123,8 +124,8 @@ void RecordedCode::name_frames(std::uint32_t pid, ResolvedStack& stack) {
 std::vector<std::string> RecordedCode::warnings() const {
     std::vector<std::string> texts;
     for (const auto& [pid, count] : replaced_) {
-        texts.push_back(folder_ + "/perf-" + std::to_string(pid) + ".map has " + std::to_string(count) +
-                        " functions in whose place others were compiled later: as it has no times, samples of both "
+        texts.push_back(folder_ + "/perf-" + std::to_string(pid) + ".map has " + counted_noun(count, "function") +
+                        " in whose place others were compiled later: as it has no times, samples of both "
                         "bear the later name");
     }
     if (left_out_count_ > 0) {

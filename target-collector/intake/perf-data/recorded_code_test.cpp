@@ -62,7 +62,7 @@ TEST_F(RecordedCodeTest, OfFunctionsAtOneAddressTheLastIsTaken) {
     RecordedCode own = code();
     EXPECT_EQ(name_of_frame(own), "last+8");
     ASSERT_EQ(own.warnings().size(), 1U);
-    EXPECT_NE(own.warnings()[0].find(".map has 1 functions"), std::string::npos) << own.warnings()[0];
+    EXPECT_NE(own.warnings()[0].find(".map has 1 function "), std::string::npos) << own.warnings()[0];
 }
 
 TEST_F(RecordedCodeTest, AFileOfAnotherTimeIsOfAnotherProcess) {

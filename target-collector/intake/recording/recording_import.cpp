@@ -4,13 +4,14 @@
 #include <array>
 #include <charconv>
 
+#include "schemas/text/layout.h"
 #include "schemas/vocabulary/call_chain_limits.h"
 #include "target-collector/intake/session/run_hash.h"
 
 namespace perfleet {
 
 std::string cut_chains_warning(std::uint64_t sample_count) {
-    return std::to_string(sample_count) + " samples have call chains of more than " +
+    return counted_noun(sample_count, "sample has a call chain", "samples have call chains") + " of more than " +
            std::to_string(limits::kCallChainDepthMax) + " frames: the innermost are kept, " +
            std::string{kCutChainName} + " stands for the others (`frames_truncated` in perfleet losses)";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "schemas/text/layout.h"
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/linux/link/clock_relation.h"
 #include "target-collector/linux/link/refusal.h"
@@ -136,9 +137,9 @@ bool OrphanDelivery::deliver(std::size_t index) {
             wake_event_.clear();
         }
     }
-    std::string text = (*left)->name() + " is delivered: " + std::to_string(reading.batch_count) + " batches";
+    std::string text = (*left)->name() + " is delivered: " + counted_noun(reading.batch_count, "batch", "batches");
     if (reading.rows_killed > 0) {
-        text += "; " + std::to_string(reading.rows_killed) + " rows were lost when it was killed";
+        text += "; " + counted_noun(reading.rows_killed, "row was", "rows were") + " lost when it was killed";
     }
     log_(text);
     count_delivered(0, 1);

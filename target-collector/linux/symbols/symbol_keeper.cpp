@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "schemas/host/content_hash.h"
+#include "schemas/text/layout.h"
 #include "schemas/wire/hello_limits.h"
 #include "target-collector/linux/host/packed_symbols.h"
 #include "target-collector/process/elf_note.h"
@@ -56,7 +57,7 @@ std::string SymbolKeeper::LeftOut::text() const {
     if (sum() == 0) {
         return {};
     }
-    std::string text = "the symbols of " + std::to_string(sum()) + " files are not kept with the session (";
+    std::string text = "the symbols of " + counted_noun(sum(), "file is", "files are") + " not kept with the session (";
     const char* separator = "";
     for (const auto& [count, what] : {std::pair{changed, " gone or changed"}, std::pair{too_large, " too large"},
                                       std::pair{too_many, " past the limits of a session"},

@@ -181,7 +181,7 @@ def end(bench):
             ran = cost.run([bench.program("perfleet-collector"), "--output", bench.path("frames"), "--force", "-a", "-g", "-e", "cpu-clock",
                             "-F", "999", "--duration", bench.seconds])
             late.append(ran.wall_s - bench.seconds)
-            lacks = re.search(r"symbols of (\d+) files are not kept", ran.text)
+            lacks = re.search(r"symbols of (\d+) files? (?:is|are) not kept", ran.text)
             lacking.append(int(lacks.group(1)) if lacks else 0)
     return {"end": {"ours": late}, "end.symbols": {"ours": lacking}}
 

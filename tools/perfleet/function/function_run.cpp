@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "schemas/peers/key_file.h"
+#include "schemas/text/layout.h"
 #include "schemas/vocabulary/named_row.h"
 #include "target-collector/intake/session/sealed_rows.h"
 #include "target-collector/linux/command.h"
@@ -319,10 +320,10 @@ private:
             if (counts.unmatched > counts.evicted) {
                 const std::uint64_t count = counts.unmatched - counts.evicted;
                 warn(follows_command()
-                         ? fmt::format("{} returns are of no call that was seen to begin (entered behind its first "
-                                       "instruction, or returned twice, as after fork()): they aren't counted",
-                                       count)
-                         : fmt::format("{} calls had begun before: they aren't counted", count));
+                         ? counted_noun(count, "return is", "returns are") +
+                               " of no call that was seen to begin (entered behind its first instruction, or returned "
+                               "twice, as after fork()): not counted"
+                         : counted_noun(count, "call") + " had begun before: not counted");
             }
             if (counts.jumped != 0) {
                 warn(
@@ -341,25 +342,20 @@ private:
                                  counts.entered));
             }
             if (counts.rows_lost != 0) {
-                warn(
-                    fmt::format("{} calls have no row: more than could be stored in time. --no-rows counts all of "
-                                "them in a histogram",
-                                counts.rows_lost));
+                warn(counted_noun(counts.rows_lost, "call has", "calls have") +
+                     " no row: more than could be stored in time. --no-rows counts all of them in a histogram");
             }
         }
         if (const std::uint64_t unprobed = tracer_->unprobed_count(); unprobed != 0) {
             run_.warnings.push_back(
-                fmt::format("{} processes went on without their first thread (it ended alone, or another one called "
-                            "exec()): the kernel removed their probes, and later calls aren't counted; --follow "
-                            "counts them",
-                            unprobed));
+                counted_noun(unprobed, "process", "processes") +
+                " went on without the first thread (it ended alone, or another one called exec()): the kernel removed "
+                "the probes, and later calls aren't counted; --follow counts them");
         }
         if (const std::uint64_t forked = tracer_->forked_count(); forked != 0) {
             run_.warnings.push_back(
-                options_.follows_children
-                    ? fmt::format("{} processes that were started meanwhile aren't followed: there are too many",
-                                  forked)
-                    : fmt::format("{} processes that were started meanwhile aren't followed; --follow does", forked));
+                "started meanwhile and not followed: " + counted_noun(forked, "process", "processes") +
+                (options_.follows_children ? "; there are too many" : "; --follow does"));
         }
     }
 

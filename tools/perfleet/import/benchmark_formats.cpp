@@ -13,6 +13,7 @@
 
 #include "query-engine/statistic/answer/value_unit.h"
 #include "query-engine/statistic/diff/diff_runs.h"
+#include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "tools/perfleet/import/exact_decimal.h"
@@ -105,7 +106,8 @@ public:
     void finish(const Labels& labels, std::vector<ImportedRun>& runs) {
         std::vector<std::string> warnings;
         for (const auto& [event, count] : left_out_) {
-            warnings.push_back(fmt::format("{}: {} values are below 0 or no numbers: left out", event, count));
+            warnings.push_back(
+                fmt::format("{}: left out, below 0 or no number: {}", event, counted_noun(count, "value")));
         }
         for (const auto& [benchmark, why] : failed_) {
             warnings.push_back(fmt::format("{} failed: {}", benchmark, why));

@@ -170,7 +170,7 @@ TEST(ImportColumns, NumbersOfEverySort) {
               std::string::npos);
     EXPECT_NE(column_refusal("1\n2 cycles\n").find("line 2: \"cycles\" is no number"), std::string::npos);
     EXPECT_NE(column_refusal("1\nnan\n").find("line 2: \"nan\" is no number"), std::string::npos);
-    EXPECT_NE(column_refusal("1 2\n3\n").find("line 2: 1 values where the lines before have 2"), std::string::npos);
+    EXPECT_NE(column_refusal("1 2\n3\n").find("line 2: 1 value where the lines before have 2"), std::string::npos);
     EXPECT_NE(column_refusal("only words\n").find("line 1: \"only\" is no number"), std::string::npos);
     // A value that is missing, and no name of a column.
     for (const char* missing : {"NA", "nan", "N/A", "null"}) {
@@ -281,7 +281,7 @@ TEST(ImportKbench, WhatIsMissingIsSaid) {
         return labels.at("status") == "failed" ? labels.at("error") : "ok";
     };
     EXPECT_EQ(error_of("1 2 3\n4 5 6\n"), "the output ends without \"Done!\"");
-    EXPECT_EQ(error_of("1 2 3\nDone!\n"), "1 rows where 2 were announced");
+    EXPECT_EQ(error_of("1 2 3\nDone!\n"), "1 row where 2 were announced");
     EXPECT_EQ(error_of("1 2 3\n4 5 6\n7 8 9\nDone!\n"), "3 rows where 2 were announced");
     EXPECT_EQ(error_of("1 2 3\n4 5\nDone!\n"), "line 7 has 2 values for 3 groups");
     EXPECT_EQ(error_of("1 2 3\n4 -5 6\nDone!\n"), "line 7 of the table is no row of whole numbers");
@@ -322,7 +322,7 @@ TEST(ImportKbench, BareTablesWithAndWithoutHeads) {
     }
     EXPECT_NE(refusal(read_kbench("N=30,N=31\n100,200\n", hints)).find("the table's head says test sizes 30, 31"),
               std::string::npos);
-    EXPECT_NE(refusal(read_kbench("1 2\n3\n", hints)).find("line 2: 1 values where"), std::string::npos);
+    EXPECT_NE(refusal(read_kbench("1 2\n3\n", hints)).find("line 2: 1 value where"), std::string::npos);
     EXPECT_NE(refusal(read_kbench("5 -1\n", hints)).find("line 1: \"-1\" is negative"), std::string::npos);
 }
 
@@ -406,7 +406,7 @@ TEST(ImportSel4bench, TheConsolesWholeLog) {
               "vspace? false / Server Prio 254");
     EXPECT_EQ((*runs)[0].series[1].rows[1][5], 5U);
     EXPECT_EQ((*runs)[1].series.size(), 1U);
-    EXPECT_TRUE(is_warned((*runs)[0], "1 results without values"));
+    EXPECT_TRUE(is_warned((*runs)[0], ": 1 result"));
     const Answer answer = ask(*stored(runs), {});
     EXPECT_EQ(answer.rows.size(), 3U);
 }

@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 
+#include "schemas/text/layout.h"
 #include "tools/perfleet/import/exact_decimal.h"
 #include "tools/perfleet/import/number_table.h"
 #include "tools/perfleet/import/run_parts.h"
@@ -162,8 +163,8 @@ private:
         if (!values) {
             run_.notes.push_back(fmt::format("line {} of the table is no row of whole numbers", line.number));
         } else if (values->size() != groups) {
-            run_.notes.push_back(
-                fmt::format("line {} has {} values for {} groups", line.number, values->size(), groups));
+            run_.notes.push_back(fmt::format("line {} has {} for {}", line.number,
+                                             counted_noun(values->size(), "value"), counted_noun(groups, "group")));
             run_.is_ragged = true;
         } else if (run_.table.size() * groups >= kValuesMax) {
             return invalid(line.number, fmt::format("more than {} values in one run", kValuesMax));
@@ -188,7 +189,7 @@ private:
         } else if (!is_whole && !run_.notes.empty()) {
             run.fail(run_.notes.front());
         } else if (!is_whole) {
-            run.fail(fmt::format("{} rows where {} were announced", run_.table.size(), announced));
+            run.fail(fmt::format("{} where {} were announced", counted_noun(run_.table.size(), "row"), announced));
         } else if (!run_.notes.empty()) {
             run.warnings.push_back(run_.notes.front() + ": passed over, all rows are there");
         }

@@ -332,7 +332,7 @@ TEST(Tracepoints, PartsOfAPathAreCombinedByTheirKeys) {
     const Answer more = ask("tracepoints", *stored_tracepoints({{3, 9}, {2, 30}, {5, 1}, {3, 12}, {2, 31}}),
                             {{"combine", "tracepoint-2+tracepoint-3"}});
     EXPECT_EQ(table_of(more, {"count", "min", "max"}), (Table{{"2", "31", "42"}}));
-    EXPECT_TRUE(warns_of(more, "1 entries stand before the first"));
+    EXPECT_TRUE(warns_of(more, "1 entry stands before the first"));
 }
 
 TEST(Tracepoints, OverheadOfSabreIsAsPublished) {

@@ -80,7 +80,7 @@ TEST(LatencyRequirement, TheMinimumStandsWithItsVarianceFromRunToRun) {
     // 83.33 ± 4.302653 × 5.7735 ÷ √3
     EXPECT_EQ(text_of(runs, "median_low"), "68.99");
     EXPECT_EQ(text_of(runs, "median_high"), "97.68");
-    EXPECT_TRUE(warns_of(runs, "1 runs that failed are left out"));
+    EXPECT_TRUE(warns_of(runs, "1 run that failed is left out"));
     const Answer one = ask(*stored(std::vector{run_of({72, 80})}), {{"runs", "yes"}});
     EXPECT_EQ(text_of(one, "min_variance"), "-");
     EXPECT_TRUE(warns_of(one, "one run says nothing"));

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <optional>
 
+#include "schemas/text/layout.h"
 #include "schemas/text/parse.h"
 #include "tools/perfleet/import/exact_decimal.h"
 #include "tools/perfleet/import/text_lines.h"
@@ -261,9 +262,9 @@ public:
             return no_number(line.number, cells);
         }
         if (cells.size() != table_.columns.size()) {
-            return invalid(line.number, fmt::format("{} values where the lines before have {}: is a value missing, or "
+            return invalid(line.number, fmt::format("{} where the lines before have {}: is a value missing, or "
                                                     "does another table begin here?",
-                                                    cells.size(), table_.columns.size()));
+                                                    counted_noun(cells.size(), "value"), table_.columns.size()));
         }
         for (std::size_t i = 0; i < cells.size(); ++i) {
             if (cells[i].empty()) {

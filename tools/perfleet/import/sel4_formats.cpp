@@ -7,6 +7,7 @@
 
 #include "schemas/sel4/log_description.h"
 #include "schemas/sel4/names.h"
+#include "schemas/text/layout.h"
 #include "schemas/vocabulary/utilisation_thread.h"
 #include "tools/perfleet/import/run_parts.h"
 #include "tools/perfleet/import/text_lines.h"
@@ -122,10 +123,8 @@ Result<std::vector<ImportedRun>> read_sel4_entries(std::string_view bytes_untrus
                                            fill->record_count));
     }
     if (reader.wrap_count() != 0) {
-        run.warnings.push_back(
-            fmt::format("the clock of 32 bits wrapped {} times: later starts are given the bits that "
-                        "they lack",
-                        reader.wrap_count()));
+        run.warnings.push_back("the clock of 32 bits wrapped " + counted_noun(reader.wrap_count(), "time") +
+                               ": later starts are given the bits that they lack");
     }
     for (const auto& [event, text] : hints.points) {
         run.series.push_back(PERFLEET_TRY(read_points(event, text)));
@@ -164,15 +163,16 @@ Result<std::vector<ImportedRun>> read_sel4_tracepoints(std::string_view bytes_un
         if (fill.lost != 0) {
             others.lost[CountName::kLostSaturated] = fill.lost;
             run.labels["saturated"] = "true";
-            run.warnings.push_back(fmt::format("the log was full at {} tracepoints: {} later ones are lost",
-                                               fill.record_count, fill.lost));
+            run.warnings.push_back(fmt::format("the log was full at {} tracepoints: {} lost", fill.record_count,
+                                               counted_noun(fill.lost, "later one is", "later ones are")));
         }
         if (reader.quarantined_count() != 0) {
             others.lost[CountName::kLostMalformed] = reader.quarantined_count();
             run.warnings.push_back(
-                fmt::format("{} tracepoints have ids from {} on (the greatest is {}), which this "
+                fmt::format("{} from {} on (the greatest is {}), which this "
                             "kernel doesn't have: counted, not stored",
-                            reader.quarantined_count(), *hints.tracepoint_count, reader.quarantined_id_max()));
+                            counted_noun(reader.quarantined_count(), "tracepoint has an id", "tracepoints have ids"),
+                            *hints.tracepoint_count, reader.quarantined_id_max()));
         }
     }
     for (auto& [id, rows] : by_id) {

@@ -263,8 +263,8 @@ TEST(KernelLogImport, Sel4benchIsReadAsItPrints) {
     EXPECT_EQ(run.series[3].event, "fault round trip");
     EXPECT_EQ(run.series[3].rows.size(), 3U);
     EXPECT_EQ(run.series[2].rows.size(), 3U);
-    EXPECT_TRUE(warns_of(run, "1 results are negative"));
-    EXPECT_TRUE(warns_of(run, "1 results without values"));
+    EXPECT_TRUE(warns_of(run, "1 result is negative"));
+    EXPECT_TRUE(warns_of(run, ": 1 result"));
     const Ledger ledger = ledger_of(runs);
     EXPECT_EQ(ledger.produced, 15U);
     EXPECT_EQ(ledger.stored, 14U);

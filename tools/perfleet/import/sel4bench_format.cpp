@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "schemas/text/layout.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "tools/perfleet/import/run_parts.h"
 #include "tools/perfleet/import/text_lines.h"
@@ -104,10 +105,10 @@ Result<std::optional<ImportedSeries>> series_of(const std::string& benchmark, co
         }
     }
     if (!series.lost.empty()) {
-        run.warnings.push_back(
-            fmt::format("\"{}\": {} results are negative (less than the overhead that sel4bench takes "
-                        "off): counted, not stored",
-                        series.event, series.lost[CountName::kLostMalformed]));
+        run.warnings.push_back(fmt::format(
+            "\"{}\": {} negative (less than the overhead that sel4bench takes "
+            "off): counted, not stored",
+            series.event, counted_noun(series.lost[CountName::kLostMalformed], "result is", "results are")));
     }
     const auto same = [&](const ImportedSeries& other) { return other.event == series.event; };
     if (const auto times = std::count_if(run.series.begin(), run.series.end(), same); times != 0) {
@@ -169,8 +170,8 @@ public:
                                : "no result has \"Raw results\": build sel4bench with OutputRawResults");
         }
         if (without_values_ != 0) {
-            runs_.front().warnings.push_back(std::to_string(without_values_) +
-                                             " results without values (\"Raw results\") were left out");
+            runs_.front().warnings.push_back("left out, without values (\"Raw results\"): " +
+                                             counted_noun(without_values_, "result"));
         }
         return std::move(runs_);
     }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "exporters/report/report.h"
-#include "exporters/report/report_parts.h"
+#include "schemas/text/layout.h"
 #include "tools/perfleet/query/idle_share.h"
 
 namespace perfleet {
@@ -36,9 +36,11 @@ std::string live_head(LiveProfile& profile, const LiveOptions& options, const Li
         lost += rows;
     }
     head += lost == 0 ? "" : fmt::format("; {} lost", lost);
-    head += answer.ledger.expired == 0 ? "" : fmt::format("; {} older ones dropped (--memory)", answer.ledger.expired);
+    head += answer.ledger.expired == 0
+                ? ""
+                : "; " + counted_noun(answer.ledger.expired, "older one") + " dropped (--memory)";
     const std::uint64_t left_out = profile.store().batches_left_out();
-    head += left_out == 0 ? "" : fmt::format("; {} batches left out (--memory)", left_out);
+    head += left_out == 0 ? "" : "; " + counted_noun(left_out, "batch", "batches") + " left out (--memory)";
     const auto idle = options.collector.all_cpus && hides_idle(options) && answer.measure
                           ? idle_percent(profile.ask("top", busy_or_idle(std::move(event)), range))
                           : std::nullopt;

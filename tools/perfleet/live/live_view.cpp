@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "exporters/report/report.h"
-#include "exporters/report/report_parts.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
@@ -164,7 +163,7 @@ private:
         }
         note_.clear();
         if (shown_ != Shown::kAnnotated) {
-            head_ = live_head(profile_, options_, range, *answer);
+            head_ = with_grouped_digits(live_head(profile_, options_, range, *answer));
             show_table(std::move(*answer));
         } else if (const auto functions = functions_of(*answer); !functions.empty()) {
             show_instructions(functions.front());
@@ -225,7 +224,8 @@ private:
     void show_instructions(const AnnotatedFunction& function) {
         std::vector<std::string> warnings;
         const auto lines = annotate(function, {options_.paths}, warnings);
-        head_ = function_ + " in " + printable(function.image) + ": " + counted_noun(function.total.rows, "sample");
+        head_ = function_ + " in " + printable(function.image) + ": " +
+                with_grouped_digits(counted_noun(function.total.rows, "sample"));
         note_ = !lines.ok() ? lines.error().message : warnings.empty() ? "" : warnings.front();
         heading_count_ = 0;
         for (const AnnotatedLine& line : lines.ok() ? *lines : std::vector<AnnotatedLine>{}) {

@@ -10,6 +10,7 @@
 #include "exporters/report/amount_text.h"
 #include "exporters/report/report.h"
 #include "exporters/report/report_parts.h"
+#include "schemas/text/layout.h"
 #include "tools/perfleet/query/annotation.h"
 #include "tools/perfleet/query/perf_commands.h"
 #include "tools/perfleet/query/query_source.h"
@@ -43,10 +44,10 @@ std::string text_of(const AnnotatedFunction& function, const std::vector<Annotat
                     const Screen& screen) {
     const auto whole = static_cast<double>(function.total.amount);
     const AmountScale scale = amount_scale(unit, std::abs(whole));
-    std::string text =
-        fmt::format("{} in {}: {} ({})\n\n{:>8} {:>8}  {:>8}  {}\n", printable(function.symbol),
-                    printable(function.image), amount_text(whole, unit), counted_noun(function.total.rows, "sample"),
-                    "percent", scale.unit, "address", "instruction");
+    std::string text = fmt::format("{} in {}: {} ({})\n\n{:>8} {:>8}  {:>8}  {}\n", printable(function.symbol),
+                                   printable(function.image), amount_text(whole, unit),
+                                   grouped_for(counted_noun(function.total.rows, "sample"), screen), "percent",
+                                   scale.unit, "address", "instruction");
     for (const AnnotatedLine& line : lines) {
         std::string shown =
             line.address.empty()

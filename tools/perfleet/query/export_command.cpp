@@ -12,6 +12,7 @@
 #include "query-engine/statistic/stack/frame_filter.h"
 #include "query-engine/wire/query_client.h"
 #include "schemas/host/host_clock.h"
+#include "schemas/text/layout.h"
 #include "tools/perfleet/query/export_run.h"
 #include "tools/perfleet/query/perf_commands.h"
 #include "tools/perfleet/query/query_source.h"
@@ -144,8 +145,8 @@ Result<int> run_export(ExportOptions& options) {
     }
     if (options.has_symbols) {
         const auto archive = PERFLEET_TRY(archive_symbols(options.output, options.query.symbol_paths()));
-        print_note(archive.folder + ": " + std::to_string(archive.file_count) +
-                   " files with symbols (perf --buildid-dir " + archive.folder + " report -i " + options.output + ")");
+        print_note(archive.folder + ": " + counted_noun(archive.file_count, "file") +
+                   " with symbols (perf --buildid-dir " + archive.folder + " report -i " + options.output + ")");
         std::for_each(archive.missing.begin(), archive.missing.end(),
                       [](const std::string& path) { print_warning(path + ": no file with its build-id is here"); });
     }

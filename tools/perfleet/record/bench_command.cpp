@@ -271,7 +271,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
         *command,
         {{"--loops N", options->loop_count, "Iterations on each CPU, each measured (default: 5000)",
           is_between(std::uint64_t{1}, kBenchRowsMax)},
-         {"--warmup N", options->warmup_count, "Iterations before, not measured (default: 10000)"},
+         {"--warmup N", options->warmup_count, "Iterations before, not measured (default: 10,000)"},
          {"--circle I,D,G[,S]",
           [options](const std::string& text) {
               if (const std::string trouble = read_circle(text, options->circle); !trouble.empty()) {

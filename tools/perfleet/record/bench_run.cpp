@@ -14,6 +14,7 @@
 
 #include "schemas/host/file_descriptor.h"
 #include "schemas/host/host_clock.h"
+#include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/named_row.h"
 #include "schemas/vocabulary/probe_overhead.h"
@@ -176,7 +177,7 @@ Result<BenchRun> run_benchmark(const BenchOptions& options, const std::string& n
     if (*status != 0) {
         result.run.fail("the program ended with status " + std::to_string(*status) + "; its standard error says why");
     } else if (sink.row_count != wanted) {
-        result.run.fail(std::to_string(sink.row_count) + " rows where " + std::to_string(wanted) + " were to come");
+        result.run.fail(counted_noun(sink.row_count, "row") + " where " + std::to_string(wanted) + " were to come");
     }
     return result;
 }

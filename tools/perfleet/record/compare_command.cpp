@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "daemon/option/program_options.h"
-#include "exporters/report/report_parts.h"
 #include "query-engine/statistic/command.h"
 #include "query-engine/statistic/diff/diff.h"
 #include "query-engine/statistic/diff/fail_condition.h"
@@ -29,6 +28,7 @@
 #include "query-engine/statistic/number/random_stream.h"
 #include "query-engine/statistic/number/value_comparison.h"
 #include "schemas/host/host_clock.h"
+#include "schemas/text/layout.h"
 #include "schemas/text/parse.h"
 #include "schemas/text/utf8.h"
 #include "storage/number/moments.h"
@@ -272,7 +272,7 @@ private:
                                {"side", side.name},
                                {"run", "counted"},
                                {"turn", std::to_string(turn - options_.warmup_count + 1)},
-                               {"warmup", std::to_string(options_.warmup_count) + " runs"}});
+                               {"warmup", counted_noun(options_.warmup_count, "run")}});
         if (run.exit_status != 0) {
             one.run.labels["exit_status"] = std::to_string(run.exit_status);
         }
@@ -434,8 +434,8 @@ Result<Done> check_sides(const ComparedCommands& options, std::span<const Compar
                                  "with -n",
                                  count, kParameterRunsMax)};
     }
-    print_note(fmt::format("{} runs: {} commands, {} {} each", count, sides.size(), options.turn_count(),
-                           options.precision_percent ? "at most" : "runs"));
+    print_note(fmt::format("{}: {}, {}{} each", counted_noun(count, "run"), counted_noun(sides.size(), "command"),
+                           options.precision_percent ? "at most " : "", counted_noun(options.turn_count(), "run")));
     return Done{};
 }
 

@@ -13,7 +13,6 @@
 #include "daemon/option/program_options.h"
 #include "exporters/format/export_format.h"
 #include "exporters/report/report.h"
-#include "exporters/report/report_parts.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/select/selection.h"
 #include "query-engine/select/selection_options.h"
@@ -273,8 +272,7 @@ Result<int> run_record(RecordOptions& options_of_command) {
     }
     const CollectorSummary& summary = recording->summary;
     const bool is_stored = summary.everything_acknowledged && !recording->not_stored;
-    log({is_stored ? LogLevel::kNotice : LogLevel::kError, "end",
-         screen_of(STDERR_FILENO).groups_digits ? with_grouped_digits(summary_line(summary)) : summary_line(summary)});
+    log({is_stored ? LogLevel::kNotice : LogLevel::kError, "end", summary_line(summary)});
     const std::string where = is_default_folder ? "" : " --data " + shell_word(folder);
     if (const auto size = size_of_folder(folder); !is_quiet && size && size->used_bytes > kGrownStoreBytes) {
         say(fmt::format("the store takes {:.1f} GiB: 'perfleet sessions gc --keep 2g{}' removes the oldest sessions",

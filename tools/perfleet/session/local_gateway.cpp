@@ -11,6 +11,7 @@
 
 #include "schemas/host/host_clock.h"
 #include "schemas/host/wake_event.h"
+#include "schemas/text/layout.h"
 #include "storage/engine/rocksdb/folder.h"
 #include "storage/store/open_store.h"
 #include "tools/perfleet/import/frame_import.h"
@@ -47,7 +48,7 @@ void store_unstored(const std::string& data_folder, Store& store, const LogSink&
         }
         ::unlink(file.c_str());
         log({LogLevel::kNotice, "store",
-             "stored " + std::to_string(imported->row_count) + " rows that an earlier recording left in " + file});
+             "stored " + counted_noun(imported->row_count, "row") + " that an earlier recording left in " + file});
     }
     ::rmdir(unstored_folder(data_folder).c_str());  // only if it is empty
 }

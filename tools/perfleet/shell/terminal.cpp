@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "exporters/report/report_parts.h"
 #include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 
@@ -56,7 +57,8 @@ Screen screen_of(int descriptor, std::string_view color, bool is_wide) {
 
 void print_note(std::string_view text_untrusted, std::string_view name) {
     const std::string text = std::string{name} + ": " + printable(text_untrusted);
-    std::fprintf(stderr, "%s\n", wrapped(text, screen_of(STDERR_FILENO).width_columns, "  ").c_str());
+    const Screen screen = screen_of(STDERR_FILENO);
+    std::fprintf(stderr, "%s\n", wrapped(grouped_for(text, screen), screen.width_columns, "  ").c_str());
 }
 
 void print_warning(std::string_view text_untrusted) { print_note("warning: " + std::string{text_untrusted}); }

@@ -6,6 +6,7 @@
 
 #include "daemon/command-line/arguments.h"
 #include "daemon/option/program_options.h"
+#include "schemas/text/layout.h"
 #include "storage/copy/store_copy.h"
 #include "tools/perfleet/shell/invocation.h"
 #include "tools/perfleet/shell/print_answer.h"
@@ -41,9 +42,9 @@ Answer answer_of(const CopyReport& report) {
     answer.ledger.produced = report.rows.in_source + answer.ledger.expired;
     if (report.row_count_left_out != 0) {
         answer.ledger.lost["damaged"] = report.row_count_left_out;
-        answer.warnings.push_back(std::to_string(report.row_count_left_out) +
-                                  " rows whose blocks can't be read were left out of their batches; ledgers of the "
-                                  "copy count them as lost (missing)");
+        answer.warnings.push_back("left out of their batches, because blocks can't be read: " +
+                                  counted_noun(report.row_count_left_out, "row") +
+                                  "; ledgers of the copy say lost (missing)");
     }
     for (const std::string& refused : report.refused) {
         answer.warnings.push_back("not copied: " + refused);

@@ -23,6 +23,7 @@
 #include "schemas/host/file_io.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/peers/key_file.h"
+#include "schemas/text/layout.h"
 #include "schemas/text/utf8.h"
 #include "schemas/vocabulary/batch_limits.h"
 #include "schemas/wire/hello_limits.h"
@@ -201,8 +202,8 @@ Result<UtcNs> said_time(const ImportOptions& options, UtcNs now) {
 
 void warn_of_expired(const ImportOptions& options, const StoredSession& stored) {
     if (stored.batches_expired > 0) {
-        print_warning(options.file + ": " + std::to_string(stored.batches_expired) +
-                      " batches are of hours that were dropped from this store");
+        print_warning(options.file + ": " + counted_noun(stored.batches_expired, "batch is", "batches are") +
+                      " of hours that were dropped from this store");
     }
 }
 
@@ -229,8 +230,8 @@ Result<Done> import_collected(const ImportOptions& options) {
         fmt::print("session {} was there already{}\n", session,
                    imported.is_given ? "; if this is another run that left the same bytes: --new-session" : "");
     } else {
-        fmt::print("session {} of {}: {} rows in {} batches\n", session, printable(imported.target_name),
-                   imported.row_count, imported.batches_stored);
+        fmt::print("session {} of {}: {} in {}\n", session, printable(imported.target_name),
+                   counted_noun(imported.row_count, "row"), counted_noun(imported.batches_stored, "batch", "batches"));
     }
     warn_of_expired(options, imported);
     if (imported.cut_short.has_value()) {
@@ -273,8 +274,8 @@ Result<Done> import_recording(const ImportOptions& options) {
     if (imported.was_there()) {
         fmt::print("session {} was there already\n", session);
     } else {
-        fmt::print("session {} of {}: {} rows, {} of them samples\n", session, printable(imported.target_name),
-                   imported.row_count, imported.sample_count);
+        fmt::print("session {} of {}: {}, {} of them samples\n", session, printable(imported.target_name),
+                   counted_noun(imported.row_count, "row"), imported.sample_count);
     }
     warn_of_expired(options, imported);
     return Done{};
@@ -335,8 +336,8 @@ Result<Done> import_text(const ImportOptions& options, const std::string& format
         if (stored->was_there) {
             fmt::print("session {} was there already\n", session_hex(stored->session));
         } else {
-            fmt::print("session {}: {} rows of {} series\n", session_hex(stored->session), stored->row_count,
-                       run.series.size());
+            fmt::print("session {}: {} of {} series\n", session_hex(stored->session),
+                       counted_noun(stored->row_count, "row"), run.series.size());
         }
     }
     PERFLEET_TRY(destination->sync());

@@ -8,6 +8,7 @@
 #include "daemon/option/program_options.h"
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/session/inventory.h"
+#include "schemas/text/layout.h"
 #include "storage/store/open_engine.h"
 #include "storage/store/open_store.h"
 #include "storage/verify/store_check.h"
@@ -39,7 +40,7 @@ Answer content_of(const StoreCheck& check) {
                       {"blocks", ""}, {"rows", ""}, {"size", "bytes"}};
     const AnswerValue none;
     add_row(answer, "store",
-            "format " + std::to_string(check.format_version) + ", " + std::to_string(check.shard_count) + " shards",
+            "format " + std::to_string(check.format_version) + ", " + counted_noun(check.shard_count, "shard"),
             check.session_count, none, none, none, check.table_file_size_bytes);
     for (const PartitionContent& content : check.partitions) {
         const Partition& partition = content.partition;
@@ -82,9 +83,9 @@ std::string verdict_of(const StoreCheck& check, const std::string& data) {
     for (const PartitionContent& content : check.partitions) {
         block_count += content.block_count;
     }
-    return data + " is sound: " + std::to_string(block_count) + " blocks" +
-           (is_folder(data) ? ", in " + std::to_string(check.table_file_count) + " table files and the logs," : "") +
-           " were read and hold";
+    return data + " is sound: " + counted_noun(block_count, "block") +
+           (is_folder(data) ? ", in " + counted_noun(check.table_file_count, "table file") + " and the logs," : "") +
+           (block_count == 1 ? " was read and holds" : " were read and hold");
 }
 
 AnswerValue per_row(std::uint64_t size_bytes, std::uint64_t row_count) {
@@ -130,8 +131,8 @@ Answer answer_of(const StoreSizes& sizes) {
     add("(table files)", none, sizes.table_file_bytes);
     add("(logs)", none, sizes.log_bytes);
     if (sizes.unreadable_count != 0) {
-        answer.warnings.push_back(std::to_string(sizes.unreadable_count) +
-                                  " blocks or places can't be read; perfleet inspect --verify names them");
+        answer.warnings.push_back(counted_noun(sizes.unreadable_count, "block or place", "blocks or places") +
+                                  " can't be read; perfleet inspect --verify names them");
     }
     return answer;
 }
