@@ -354,8 +354,9 @@ private:
         }
         if (const std::uint64_t forked = tracer_->forked_count(); forked != 0) {
             run_.warnings.push_back(
-                "started meanwhile and not followed: " + counted_noun(forked, "process", "processes") +
-                (options_.follows_children ? "; there are too many" : "; --follow does"));
+                counted_noun(forked, "process that was started meanwhile isn't",
+                             "processes that were started meanwhile aren't") +
+                (options_.follows_children ? " followed: there are too many" : " followed; --follow does"));
         }
     }
 
