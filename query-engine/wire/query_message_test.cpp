@@ -56,6 +56,17 @@ TEST(QueryMessage, CarriesEveryField) {
     EXPECT_EQ(carried(Error{ErrorCode::kNotFound, "no"}).message, "no");
 }
 
+TEST(QueryMessage, OfAnotherVersionIsRefusedByName) {
+    constexpr std::size_t kVersionOffset = 24;  // behind the segment table, the root pointer and the magic number
+    std::string message = encode_query_message({1, Working{}});
+    ASSERT_EQ(message.substr(kVersionOffset, 2), std::string("\1\0", 2));
+    message[kVersionOffset] = 2;
+    const auto read = decode_query_message_untrusted(bytes_of(message));
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(read.error().message, "query message: version 2, this program speaks 1; use programs of one release");
+}
+
 TEST(QueryMessage, OtherBytesAreRefused) {
     EXPECT_FALSE(decode_query_message_untrusted({}).ok());
     EXPECT_FALSE(decode_query_message_untrusted(bytes_of("GET / HTTP/1.0\r\n")).ok());
