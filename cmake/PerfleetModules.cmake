@@ -103,7 +103,7 @@ endfunction()
 function(perfleet_program name)
   cmake_parse_arguments(PROGRAM "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${PROGRAM_SOURCES})
-  target_link_libraries(${name} PRIVATE perfleet_flags ${PROGRAM_LINKS})
+  target_link_libraries(${name} PRIVATE perfleet_flags perfleet_version ${PROGRAM_LINKS})
   # A program only wires: what works hard stands in modules.
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   target_compile_definitions(${name} PRIVATE PERFLEET_VERSION="${PERFLEET_VERSION}")

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "daemon/command-line/arguments.h"
+#include "daemon/command-line/version.h"
 #include "daemon/listen/http_option.h"
 #include "daemon/log/log.h"
 #include "daemon/metrics/metrics_option.h"
@@ -331,7 +332,7 @@ int main(int argc, char** argv) {
         "Receives data from perfleet collectors and stores it in a folder. Prints one line `ready listen=... "
         "query=...` (and `metrics=...` when asked for) when it serves; stops on SIGTERM or Ctrl-C.",
         "perfleet-gateway"};
-    app.set_version_flag("--version", "perfleet-gateway " PERFLEET_VERSION);
+    app.set_version_flag("--version", version_line("perfleet-gateway"));
     // Whether an endpoint needs keys depends on other options, too: see check().
     const auto is_endpoint_of = [](const char* option) {
         return passes([option](const std::string& text) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "daemon/command-line/arguments.h"
+#include "daemon/command-line/version.h"
 #include "daemon/listen/http_option.h"
 #include "daemon/log/log.h"
 #include "daemon/metrics/metrics_server.h"
@@ -263,7 +264,7 @@ int main(int argc, char** argv) {
         "Answers queries about a data folder, beside the gateway that writes it or without one. Prints one line `ready "
         "query=...` when it serves; stops on SIGTERM or Ctrl-C.",
         "perfleet-query"};
-    app.set_version_flag("--version", "perfleet-query " PERFLEET_VERSION);
+    app.set_version_flag("--version", version_line("perfleet-query"));
     add_options(
         app,
         {

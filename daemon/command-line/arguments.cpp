@@ -148,7 +148,10 @@ int write_pages(CLI::App& app, const std::string& date, const std::string& prose
     add_to_footers(app, is_daemon ? kExitStatusesOfDaemons : kExitStatuses);
     const DescribedCommand program = describe_program(app);
     const std::string section = is_daemon ? "8" : "1";
-    return write_page(program, {section, app.version(), date, {}}, prose_folder, folder) ? 0 : kExitFailure;
+    const std::string version = app.version();
+    return write_page(program, {section, version.substr(0, version.find(" (")), date, {}}, prose_folder, folder)
+               ? 0
+               : kExitFailure;
 }
 
 void set_formatter(CLI::App& app, const std::shared_ptr<HelpText>& formatter) {

@@ -486,10 +486,6 @@ Result<Done> choose_budget(CommandLine& line) {
     return Done{};
 }
 
-std::string_view name_of(CommandLineForm form) {
-    return form == CommandLineForm::kRecord ? "perfleet record" : "perfleet-collector";
-}
-
 }  // namespace
 
 void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& line) {
@@ -501,7 +497,6 @@ void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& lin
     app.description(is_record ? "Profile a program or this machine, and show where the time went; needs no gateway"
                               : "Profiles this machine and sends the data to a perfleet gateway.");
     app.footer(is_record ? kRecordFooter : kCollectorFooter);
-    app.set_version_flag("--version", std::string{name_of(form)} + " " + PERFLEET_VERSION);
     app.option_defaults()->always_capture_default(false);
     is_record ? add_record_options(app, line) : add_collector_options(app, line);
     add_options(

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/command-line/arguments.h"
+#include "daemon/command-line/version.h"
 #include "daemon/log/log.h"
 #include "daemon/metrics/metrics_option.h"
 #include "daemon/metrics/metrics_server.h"
@@ -104,6 +105,7 @@ int run(int argc, char** argv) {
     CLI::App app;
     app.name("perfleet-collector");
     describe_command_line(CommandLineForm::kCollector, app, parsed);
+    app.set_version_flag("--version", version_line("perfleet-collector"));
     std::string address;
     std::string log_level{"notice"};
     std::string log_format{"text"};

@@ -3,6 +3,7 @@
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -82,11 +83,17 @@ def main():
         installed = sorted(os.path.basename(path) for path in found if os.path.dirname(path) == "bin")
         if installed != sorted(arguments.programs):
             problems.append(f"bin holds {installed}, not {sorted(arguments.programs)}")
+        commits = set()
         for name in installed:
             answer = subprocess.run([os.path.join(prefix, "bin", name), "--version"], cwd=stage, timeout=60,
                                     stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-            if answer.returncode or arguments.version not in answer.stdout:
+            line = re.fullmatch(re.escape(f"{name} {arguments.version}") + r"( \([0-9a-f]{12}\))?\n", answer.stdout)
+            if answer.returncode or not line:
                 problems.append(f"{name} --version: exit {answer.returncode}, '{answer.stdout}{answer.stderr}'")
+            else:
+                commits.add(line.group(1))
+        if len(commits) > 1:
+            problems.append(f"programs of several commits: {commits}")
         problems += probe_problems(prefix, tempfile.mkdtemp(dir=stage))
     finally:
         shutil.rmtree(stage)

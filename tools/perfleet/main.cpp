@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "daemon/command-line/arguments.h"
+#include "daemon/command-line/version.h"
 #include "daemon/start/program_start.h"
 #include "storage/engine/rocksdb/folder.h"
 #include "storage/store/open_engine.h"
@@ -136,7 +137,7 @@ int main(int argument_count, char** arguments) {
     }
     CLI::App app{"Record, query and export performance data of Linux and seL4"};
     app.name("perfleet");
-    app.set_version_flag("--version", "perfleet " PERFLEET_VERSION);
+    app.set_version_flag("--version", perfleet::version_line("perfleet"));
     app.require_subcommand(0, 1);
 
     perfleet::Invocation invocation;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/command-line/version.h"
 #include "daemon/option/program_options.h"
 #include "exporters/format/export_format.h"
 #include "exporters/report/report.h"
@@ -322,6 +323,7 @@ void add_record_command(CLI::App& app, Invocation& invocation) {
     };
     const auto [command, options] = add_command<RecordOptions>(app, invocation, "record", "", run);
     describe_command_line(CommandLineForm::kRecord, *command, options->line);
+    command->set_version_flag("--version", version_line("perfleet record"));
     add_options(*command, {{"--name NAME", options->given_name, "name of the session, by which --session finds it"}});
 }
 
