@@ -212,6 +212,15 @@ TEST_F(FrameImport, WhatIsDamagedIsRefusedByItsFrame) {
     EXPECT_EQ(import(file_of_run(kOwn).substr(0, 100)).error().code, ErrorCode::kInvalid) << "no Hello";
 }
 
+TEST_F(FrameImport, OfAnotherVersionIsRefusedByName) {
+    std::string text = file_of_run(kOwn);
+    text[8] = 2;  // behind the magic
+    const auto refused = import(text);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(refused.error().message, (folder_ / "run").string() + ": version 2, this build reads version 1");
+}
+
 // What only a batch's seal tells: a session that is given an id is sealed anew, and nothing damaged with it.
 TEST_F(FrameImport, WhatIsGivenAnIdIsHeldAgainstTheSealThatItCameWith) {
     const std::string own = file_of_run(kOwn);
