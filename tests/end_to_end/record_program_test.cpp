@@ -78,6 +78,22 @@ TEST_F(RecordProgram, TheGatewayWithoutStandardDescriptorsDoesntEither) {
     expect_nothing_said_within("ready listen=");
 }
 
+// A container's, by default. The bounding set takes the rights from programs that root starts.
+TEST_F(RecordProgram, RootWithoutRightsSamplesItsOwnProgramsInUserSpace) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "needs root";
+    }
+    std::vector<std::string> words{"setpriv", "--bounding-set=-perfmon,-sys_admin,-bpf,-sys_ptrace,-syslog",
+                                   "--inh-caps=-perfmon,-sys_admin,-bpf,-sys_ptrace,-syslog"};
+    words.insert(words.end(), {program_path("perfleet"), "record", "-e", "cpu-clock", "--data", data_, "--",
+                               workload_path("shares_workload"), "0.5"});
+    const Finished finished = run(words);
+    EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
+    EXPECT_NE(finished.error_output.find("user space only"), std::string::npos) << finished.error_output;
+    EXPECT_NE(finished.error_output.find("root lacks CAP_PERFMON here"), std::string::npos) << finished.error_output;
+    EXPECT_NE(finished.error_output.find("work_a"), std::string::npos) << finished.error_output;
+}
+
 TEST_F(RecordProgram, StandardOutputIsTheCommandsAlone) {
     const std::string text = folder_ / "text";
     const std::string packed = folder_ / "text.gz";

@@ -71,10 +71,14 @@ std::string paranoid_text() {
     return "perf_event_paranoid is " + (level ? std::to_string(*level) : std::string("not readable"));
 }
 
-std::string rights_command() {
+std::string way_to_rights() {
+    if (::geteuid() == 0) {
+        return "root lacks CAP_PERFMON here (a container's: --cap-add PERFMON), or a seccomp filter forbids "
+               "perf_event_open";
+    }
     std::error_code error;
     const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
-    return "give CAP_PERFMON once: 'sudo setcap cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog+ep " +
+    return "run as root, or give CAP_PERFMON once: 'sudo setcap cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog+ep " +
            (error ? "PROGRAM" : program) + "'";
 }
 
@@ -82,7 +86,7 @@ bool is_permission(int error) { return error == EACCES || error == EPERM; }
 
 Error permission_error(const std::string& what) {
     return {ErrorCode::kPermission,
-            what + ": the kernel doesn't allow it (" + paranoid_text() + "); run as root, or " + rights_command()};
+            what + ": the kernel doesn't allow it (" + paranoid_text() + "); " + way_to_rights()};
 }
 
 Error descriptors_error(std::uint64_t wanted) {

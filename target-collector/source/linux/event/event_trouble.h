@@ -12,7 +12,7 @@ namespace perfleet {
 [[nodiscard]] std::string paranoid_text();
 
 // What gives this program the rights to sample and count all, as the end of a sentence.
-[[nodiscard]] std::string rights_command();
+[[nodiscard]] std::string way_to_rights();
 
 [[nodiscard]] bool is_permission(int error);
 

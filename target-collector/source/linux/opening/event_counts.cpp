@@ -104,8 +104,7 @@ std::string leave_out_kernel_where_forbidden(std::vector<EventSpec>& events) {
         in_user_space.name += event.name.find(':') == std::string::npos ? ":u" : "u";
         if (may_count(in_user_space)) {
             event = std::move(in_user_space);
-            message = "counting in user space only (" + paranoid_text() + "); in the kernel, too, as root; or " +
-                      rights_command();
+            message = "counting in user space only (" + paranoid_text() + "); in the kernel, too: " + way_to_rights();
         }
     }
     return message;

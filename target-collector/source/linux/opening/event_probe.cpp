@@ -100,16 +100,15 @@ void EventSet::choose_layout(OpenEvent& event) const {
 }
 
 bool EventSet::fall_back(OpenEvent& event, int error, const LogText& log) {
-    const std::uint32_t own_uid = ::geteuid();
-    if (is_permission(error) && own_uid != 0 && can_have_user_space_only(event)) {
+    const std::uint32_t own_uid = ::geteuid();  // in a container it may be 0, without rights
+    if (is_permission(error) && can_have_user_space_only(event)) {
         for (OpenEvent& other : events_) {
             other.spec.exclude_kernel = true;
         }
-        log("profiling user space only (" + paranoid_text() + "); for the kernel, too, run as root, or " +
-            rights_command());
+        log("profiling user space only (" + paranoid_text() + "); for the kernel, too: " + way_to_rights());
         return true;
     }
-    if (is_permission(error) && own_uid != 0 && options_.all_cpus) {
+    if (is_permission(error) && options_.all_cpus) {
         options_.all_cpus = false;
         targets_ = {};
         for (const std::uint32_t pid : proc_pids()) {
