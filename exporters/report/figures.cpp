@@ -102,11 +102,13 @@ private:
 
     void add_block(std::size_t first, std::size_t last) {
         for (std::size_t i = identity_.size(); i < answer_.columns.size(); ++i) {
-            const bool is_null =
+            const bool is_left_out =
                 std::all_of(answer_.rows.begin() + static_cast<std::ptrdiff_t>(first),
-                            answer_.rows.begin() + static_cast<std::ptrdiff_t>(last),
-                            [&](const auto& row) { return std::holds_alternative<std::monostate>(row[i]); });
-            if (is_null) {
+                            answer_.rows.begin() + static_cast<std::ptrdiff_t>(last), [&](const auto& row) {
+                                return answer_.columns[i].is_optional ? is_null_or_0(row[i])
+                                                                      : std::holds_alternative<std::monostate>(row[i]);
+                            });
+            if (is_left_out) {
                 continue;
             }
             std::string line = text_heading(answer_.columns[i]);

@@ -19,6 +19,8 @@ namespace perfleet {
 [[nodiscard]] std::string text_cell(const AnswerColumn& column, const AnswerValue& value);
 [[nodiscard]] std::string text_heading(const AnswerColumn& column);
 
+[[nodiscard]] bool is_null_or_0(const AnswerValue& value);
+
 // A table without the ledger. If it is too wide for the screen, these steps are applied in order: shorten session ids
 // and times and use two lines of headings; cut names in the middle; omit the columns in `spared`, the first one first.
 struct TextTable {

@@ -321,8 +321,8 @@ TEST(ReportOnScreen, RowsOfSessionsStandBelowTheirSession) {
               "session 5a60606d18ff8343c399c2d309b6a4f8\n"
               "· target vm · in rows\n"
               "\n"
-              "event      produced\n"
-              "cpu-clock         7\n"
+              "event      produced  stored\n"
+              "cpu-clock         7       7\n"
               "\n"
               "rows: 17 produced, all stored\n");
     answer.rows.erase(answer.rows.begin() + 1);
@@ -334,6 +334,45 @@ TEST(ReportOnScreen, RowsOfSessionsStandBelowTheirSession) {
               "5a60606d18f  vm      cpu-clock         7       7\n"
               "\n"
               "rows: 17 produced, all stored\n");
+}
+
+// Of a recording with losses, whose table is too wide.
+TEST(ReportOnScreen, LossesAreCountsThatAreNot0BesideProducedAndStored) {
+    Answer answer;
+    answer.columns = {{"session", ""},
+                      {"target", ""},
+                      {"kind", ""},
+                      {"produced", "rows"},
+                      {"stored", "rows"},
+                      {"lost", "rows", true},
+                      {"kernel_ring", "rows", true},
+                      {"quota", "rows", true},
+                      {"late", "", true},
+                      {"uncovered_percent", "percent", true}};
+    const auto add = [&](const char* kind, std::uint64_t produced, std::uint64_t lost, AnswerValue uncovered) {
+        answer.rows.push_back({std::string{"5a60606d"}, std::string{"vm"}, std::string{kind}, produced, produced - lost,
+                               lost, lost, std::uint64_t{0}, std::uint64_t{0}, std::move(uncovered)});
+    };
+    add("sample", 500, 3, 0.0);
+    add("task", 0, 0, {});
+    EXPECT_EQ(format_report(answer, ReportFormat::kText, {24}),
+              "session 5a60606d\n"
+              "target vm · kind sample\n"
+              "\n"
+              "produced [rows]       500\n"
+              "stored [rows]         497\n"
+              "lost [rows]             3\n"
+              "kernel_ring [rows]      3\n"
+              "\n"
+              "session 5a60606d\n"
+              "target vm · kind task\n"
+              "\n"
+              "produced [rows]     0\n"
+              "stored [rows]       0\n"
+              "\n"
+              "rows: 0 produced\n");
+    EXPECT_NE(format_report(answer, ReportFormat::kCsv).find("5a60606d,vm,sample,500,497,3,3,0,0,0.0\r\n"),
+              std::string::npos);
 }
 
 TEST(ReportOnScreen, TimesAreCutToSeconds) {

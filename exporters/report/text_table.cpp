@@ -17,16 +17,6 @@
 namespace perfleet {
 namespace {
 
-bool is_empty(const AnswerValue& value) {
-    if (const auto* number = std::get_if<std::uint64_t>(&value)) {
-        return *number == 0;
-    }
-    if (const auto* number = std::get_if<std::int64_t>(&value)) {
-        return *number == 0;
-    }
-    return std::holds_alternative<std::monostate>(value);
-}
-
 bool is_text(const AnswerValue& value) { return std::holds_alternative<std::string>(value); }
 
 // Rounds half up, as papers do: rounds the shortest decimal of the number, so that 4.805 gives 4.81 although the
@@ -111,12 +101,11 @@ constexpr std::array<std::string_view, 15> kSpared{"version",         "batches",
 constexpr std::array<std::string_view, 3> kSparedForLabels{"events", "target", "state"};
 
 // Columns that are dropped if they equal another one in all rows.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRepeats{{{"scaled", "value"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kRepeats{{{"scaled", "value"},
                                                                                  {"time_running_ns", "time_enabled_ns"},
                                                                                  {"weight", "rows"},
                                                                                  {"children", "self"},
-                                                                                 {"children_percent", "self_percent"},
-                                                                                 {"stored", "produced"}}};
+                                                                                 {"children_percent", "self_percent"}}};
 
 // Name columns of a profile: placed after its numbers, the longest last.
 constexpr std::array<std::string_view, 9> kProfileNames{"unit", "pod", "container", "cgroup", "command",
@@ -172,7 +161,7 @@ bool is_shown(const Answer& answer, std::size_t column) {
         const auto* text = std::get_if<std::string>(&value);
         return std::holds_alternative<std::monostate>(value) || (text != nullptr && text->empty());
     });
-    return !is_null && !(answer.columns[column].is_optional && all(is_empty)) && !is_repeat(answer, column);
+    return !is_null && !(answer.columns[column].is_optional && all(is_null_or_0)) && !is_repeat(answer, column);
 }
 
 // Of numbers that are no amounts.
@@ -419,6 +408,19 @@ private:
 };
 
 }  // namespace
+
+bool is_null_or_0(const AnswerValue& value) {
+    if (const auto* number = std::get_if<std::uint64_t>(&value)) {
+        return *number == 0;
+    }
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+        return *number == 0;
+    }
+    if (const auto* number = std::get_if<double>(&value)) {
+        return *number == 0;
+    }
+    return std::holds_alternative<std::monostate>(value);
+}
 
 std::string text_cell(const AnswerColumn& column, const AnswerValue& value) { return cell(column, value); }
 

@@ -258,7 +258,7 @@ Result<Answer> make_losses(const Scan& scan, bool reads_blocks) {
                       {"stored", "rows"},
                       {"expired", "rows", true},
                       {"pending", "rows", true},
-                      {"lost", "rows"}};
+                      {"lost", "rows", true}};
     for (const LossColumn& reason : kReasons) {
         answer.columns.push_back({reason.name, "rows", true});
     }
