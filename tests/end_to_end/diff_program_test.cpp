@@ -189,6 +189,13 @@ TEST_F(DiffProgram, WarnsOfWhatWasMeasuredDifferently) {
         << frequency.error_output;
     EXPECT_NE(frequency.error_output.find("governor (performance before, powersave after)"), std::string::npos);
     EXPECT_EQ(frequency.error_output.find("version"), std::string::npos);  // differs on purpose
+    EXPECT_NE(frequency.error_output.find("not all runs have 13 of 15 labels that say how (--checklist names them)"),
+              std::string::npos)
+        << frequency.error_output;
+    const Finished checklist = diff({"--before", version("1"), "--after", version("2"), "--checklist"});
+    EXPECT_NE(checklist.error_output.find("not all runs have the labels machine, kernel, frequency_khz, "),
+              std::string::npos)
+        << checklist.error_output;
     const Finished unit = diff({"--before", version("3"), "--after", version("us")});
     EXPECT_EQ(unit.ending.status, 0);
     EXPECT_NE(unit.error_output.find("call is in cycles before and in us after: not compared"), std::string::npos)

@@ -149,7 +149,8 @@ const OptionTable<DiffRequest>& diff_options() {
                      request.options.row_count_max = std::get<std::uint64_t>(value);
                      return Done{};
                  })
-            .add({"checklist", OptionType::kFlag, "", "name what not all runs say about how they were measured"},
+            .add({"checklist", OptionType::kFlag, "",
+                  "name the labels about how they were measured that not all runs have"},
                  [](const OptionValue&, DiffRequest& request) -> Result<Done> {
                      request.options.names_checklist = true;
                      return Done{};

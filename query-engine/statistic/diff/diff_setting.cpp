@@ -1,5 +1,8 @@
 #include "query-engine/statistic/diff/diff_setting.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 
@@ -140,8 +143,14 @@ void warn_of_settings(const DiffSide& before, const DiffSide& after, const Setti
         const auto is_said = [&](std::string_view key) {
             return !find(first, std::string{key}).contains("") && !find(second, std::string{key}).contains("");
         };
-        if (const auto missing = missing_of_checklist(is_said, settings.names_checklist)) {
-            warnings.push_back("whether the sides were measured alike isn't known: not all runs say " + *missing);
+        if (const auto missing = missing_of_checklist(is_said); !missing.empty()) {
+            const std::string labels =
+                settings.names_checklist
+                    ? fmt::format("the labels {} (--label of perfleet import and record sets them)",
+                                  fmt::join(missing, ", "))
+                    : fmt::format("{} of {} labels that say how (--checklist names them)", missing.size(),
+                                  kRunChecklist.size());
+            warnings.push_back("whether the sides were measured alike isn't known: not all runs have " + labels);
         }
     }
     for (const DiffSide* side : {&before, &after}) {

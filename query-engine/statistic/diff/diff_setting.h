@@ -21,7 +21,7 @@ struct DiffSide {
 
 struct SettingWarnings {
     std::set<std::string> chosen_labels;  // expected to differ
-    bool wants_checklist = true;          // a warning about what not all runs state
+    bool wants_checklist = true;          // a warning about labels of the checklist that not all runs have
     bool names_checklist = false;         // … that names each item
 };
 

@@ -165,7 +165,7 @@ private:
         for (const auto& [text, event] : overheads) {
             answer_.warnings.push_back(overheads.size() == 1 ? text : event + ": " + text);
         }
-        if (const auto missing = missing_metadata(session, options_.names_checklist)) {
+        if (const auto missing = options_.shows_checklist ? missing_metadata(session) : std::nullopt) {
             answer_.warnings.push_back(*missing);
         }
     }

@@ -44,7 +44,7 @@ struct LatencyOptions {
     long double converged_change = 0.005L;  // greatest relative change between groups if the mean has converged
     std::vector<Quantile> percentiles = {Quantile::of_percent(90), Quantile::of_percent(95), Quantile::of_percent(99)};
     std::vector<BootstrapFigure> bootstrap;  // figures of the bootstrap view
-    bool names_checklist = false;            // in the warning about what the run doesn't state
+    bool shows_checklist = false;            // a warning names the labels that the run doesn't have
     BernatRule bernat_rule = BernatRule::kPrinted;
     bool is_linear = false;          // histogram: equal steps (linear, cumulative) instead of powers of two
     std::uint64_t bucket_width = 0;  // of equal steps and of a heat map's steps; 0: automatic

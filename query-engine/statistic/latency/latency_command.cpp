@@ -151,9 +151,9 @@ OptionTable<LatencyOptions> make_table() {
                  return choose(mode == "sel4bench-legacy" ? LatencyView::kLegacy : LatencyView::kBernat, "mode " + mode,
                                latency);
              })
-        .add({"checklist", OptionType::kFlag, "", "name what a run doesn't say about how it was measured"},
+        .add({"checklist", OptionType::kFlag, "", "name the labels about how it was measured that a run doesn't have"},
              [](const OptionValue&, LatencyOptions& latency) -> Result<Done> {
-                 latency.names_checklist = true;
+                 latency.shows_checklist = true;
                  return Done{};
              })
         .count("skip", "K", "leave out the first tests of each group, or the first values",

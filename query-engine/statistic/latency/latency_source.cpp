@@ -1,9 +1,12 @@
 #include "query-engine/statistic/latency/latency_source.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 
 #include "query-engine/scan/row_cursor.h"
 #include "query-engine/statistic/latency/tracepoint_rows.h"
@@ -450,27 +453,20 @@ std::optional<std::string> unsteady_frequency(const SessionRecord& session) {
                                        ": the frequency may change while it measures (" + why + ")"};
 }
 
-std::optional<std::string> missing_of_checklist(const std::function<bool(std::string_view)>& is_said, bool by_name) {
-    std::string missing;
-    std::size_t count = 0;
-    for (const std::string_view key : kRunChecklist) {
-        if (!is_said(key)) {
-            missing += (count++ == 0 ? "" : ", ") + std::string{key};
-        }
-    }
-    if (count == 0) {
-        return std::nullopt;
-    }
-    return by_name ? missing + " (--label of perfleet import and record)"
-                   : fmt::format("{} of {} things about how it was measured (--checklist names them)", count,
-                                 kRunChecklist.size());
+std::vector<std::string_view> missing_of_checklist(const std::function<bool(std::string_view)>& has_label) {
+    std::vector<std::string_view> missing;
+    std::ranges::copy_if(kRunChecklist, std::back_inserter(missing), std::not_fn(has_label));
+    return missing;
 }
 
-std::optional<std::string> missing_metadata(const SessionRecord& session, bool by_name) {
-    const auto missing = missing_of_checklist(
-        [&](std::string_view key) { return label_of(session, std::string{key}).has_value(); }, by_name);
-    return missing ? std::optional{"session " + session_hex(session.session).substr(0, 8) + " doesn't say " + *missing}
-                   : std::nullopt;
+std::optional<std::string> missing_metadata(const SessionRecord& session) {
+    const auto missing =
+        missing_of_checklist([&](std::string_view key) { return label_of(session, std::string{key}).has_value(); });
+    return missing.empty()
+               ? std::nullopt
+               : std::optional{fmt::format("session {} has no labels that say how it was measured: {} "
+                                           "(--label of perfleet import and record sets them)",
+                                           session_hex(session.session).substr(0, 8), fmt::join(missing, ", "))};
 }
 
 }  // namespace perfleet

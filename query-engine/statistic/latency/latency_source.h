@@ -116,12 +116,11 @@ inline constexpr std::array<std::string_view, 15> kRunChecklist{
     "parallel_start",                // how parallel runs were made to begin together
 };
 
-// Items of the checklist that runs don't state, as the end of a sentence after "say": their number, or their names.
-// Nothing if all are stated.
-[[nodiscard]] std::optional<std::string> missing_of_checklist(const std::function<bool(std::string_view)>& is_said,
-                                                              bool by_name);
+// The items of the checklist for which there is no label.
+[[nodiscard]] std::vector<std::string_view> missing_of_checklist(
+    const std::function<bool(std::string_view)>& has_label);
 
-// The same for one run, as a sentence.
-[[nodiscard]] std::optional<std::string> missing_metadata(const SessionRecord& session, bool by_name);
+// The same for one run, as a sentence; nothing if it has all.
+[[nodiscard]] std::optional<std::string> missing_metadata(const SessionRecord& session);
 
 }  // namespace perfleet
