@@ -42,13 +42,14 @@ namespace {
 struct FileSuffix {
     std::string_view suffix;
     std::string_view format;
+    std::string_view other = {};  // its files may be named so, too
 };
 
 // Longer ones first. The first of a format ends its default name.
 constexpr FileSuffix kFileSuffixes[] = {{".speedscope.json", "speedscope"},
                                         {".json.gz", "firefox"},
-                                        {".json", "firefox"},
-                                        {".pb.gz", "pprof"},
+                                        {".json", "firefox", "speedscope"},
+                                        {".pb.gz", "pprof", "go-pgo"},
                                         {".folded", "folded"},
                                         {".otlp", "otlp"},
                                         {".html", "html"},
@@ -56,20 +57,28 @@ constexpr FileSuffix kFileSuffixes[] = {{".speedscope.json", "speedscope"},
                                         {".png", "html"},
                                         {".data", "perf.data"}};
 
+const FileSuffix* suffix_of(std::string_view file) {
+    const auto* const found =
+        std::ranges::find_if(kFileSuffixes, [&](const FileSuffix& one) { return file.ends_with(one.suffix); });
+    return found == std::end(kFileSuffixes) ? nullptr : found;
+}
+
+bool may_have(const ExportFormat& format, const FileSuffix& suffix) {
+    const bool is_page_or_figure = suffix.format == "html" || suffix.suffix == ".json";
+    return suffix.format == format.name || suffix.other == format.name ||
+           (is_page_or_figure && find_option(format.options, "as") != nullptr);
+}
+
 }  // namespace
 
 const ExportFormat* format_of_file(std::string_view file) {
-    for (const auto& [suffix, format] : kFileSuffixes) {
-        if (file.ends_with(suffix)) {
-            return find_export_format(format);
-        }
-    }
-    return nullptr;
+    const FileSuffix* const suffix = suffix_of(file);
+    return suffix == nullptr ? nullptr : find_export_format(suffix->format);
 }
 
 std::string file_names_text() {
     std::string text;
-    for (const auto& [suffix, format] : kFileSuffixes) {
+    for (const auto& [suffix, format, other] : kFileSuffixes) {
         text += (text.empty() ? "" : ", ") + std::string{suffix} + " (" + std::string{format} + ")";
     }
     return text;
@@ -93,6 +102,11 @@ Result<Done> follow_file_name(const ExportFormat& format, const std::string& fil
     }
     if (format.name == "html" && file.ends_with(".pdf")) {
         return Error{ErrorCode::kUsage, "-o " + file + ": a flame graph is a page or a picture: FILE.html, .svg, .png"};
+    }
+    if (const FileSuffix* const suffix = suffix_of(file); suffix != nullptr && !may_have(format, *suffix)) {
+        return Error{ErrorCode::kUsage, "-o " + file + ": the name is for " + std::string{suffix->format} + " (" +
+                                            std::string{suffix->suffix} + "), and --to is " + format.name +
+                                            ": change one of them"};
     }
     return Done{};
 }

@@ -12,6 +12,8 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/end_to_end/process.h"
@@ -206,12 +208,23 @@ TEST_F(ExportProgram, FormatAndFileNameFollowFromEachOther) {
     }
     EXPECT_EQ(say({"export", "-o", "a.json.gz"}).ending.status, 0);
     EXPECT_EQ(begin_of("a.json.gz").substr(0, 2), "\x1f\x8b");
-    const Finished contradicted = say({"export", "--to", "folded", "-o", "b.json"});
-    EXPECT_EQ(contradicted.ending.status, 0);
-    EXPECT_EQ(begin_of("b.json").substr(0, 7), "shares_");
-    EXPECT_NE(contradicted.error_output.find("b.json: the name is one of firefox, and the file is of folded"),
-              std::string::npos)
-        << contradicted.error_output;
+    for (const auto& [format, begin] : {std::pair{"speedscope", "{\"$schem"}, std::pair{"firefox", "{\"meta\":"}}) {
+        const Finished named = say({"export", "--to", format, "--force", "-o", "b.json"});
+        EXPECT_EQ(named.ending.status, 0);
+        EXPECT_EQ(begin_of("b.json"), begin);
+        EXPECT_EQ(named.error_output.find("the name is one of"), std::string::npos) << named.error_output;
+    }
+    EXPECT_EQ(say({"export", "--to", "html", "--as", "json", "--force", "-o", "b.json"}).ending.status, 0);
+    for (const auto& [format, file, owner] :
+         {std::tuple{"pprof", "x.svg", "html"}, std::tuple{"folded", "x.json", "firefox"},
+          std::tuple{"firefox", "x.speedscope.json", "speedscope"}, std::tuple{"html", "x.pb.gz", "pprof"}}) {
+        const Finished contradicted = say({"export", "--to", format, "-o", file});
+        EXPECT_EQ(contradicted.ending.status, 2);
+        EXPECT_NE(contradicted.error_output.find("the name is for " + std::string{owner} + " ("), std::string::npos)
+            << contradicted.error_output;
+        EXPECT_NE(contradicted.error_output.find("), and --to is " + std::string{format}), std::string::npos)
+            << contradicted.error_output;
+    }
     for (const std::vector<std::string>& unknown :
          {std::vector<std::string>{"export"}, {"export", "-o", "a.xyz"}, {"export", "-o", "-"}}) {
         const Finished refused = say(unknown);

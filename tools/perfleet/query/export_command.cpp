@@ -71,12 +71,8 @@ Result<Done> choose_format_and_file(ExportOptions& options) {
         }
         options.format = named->name;
     }
-    const ExportFormat& format = *find_export_format(options.format);
     if (options.output.empty()) {
-        options.output = file_name_for(format);
-    } else if (named != nullptr && named != &format && find_option(format.options, "as") == nullptr) {
-        print_warning("-o " + options.output + ": the name is one of " + named->name + ", and the file is of " +
-                      format.name + " (--to)");
+        options.output = file_name_for(*find_export_format(options.format));
     }
     return Done{};
 }
