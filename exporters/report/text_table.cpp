@@ -108,8 +108,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kRepeats{
                                                                                  {"children_percent", "self_percent"}}};
 
 // Name columns of a profile: placed after its numbers, the longest last.
-constexpr std::array<std::string_view, 9> kProfileNames{"unit", "pod", "container", "cgroup", "command",
-                                                        "pid",  "tid", "image",     "symbol"};
+constexpr std::array<std::string_view, 11> kProfileNames{"target",  "arch", "unit", "pod",   "container", "cgroup",
+                                                         "command", "pid",  "tid",  "image", "symbol"};
 
 struct PrintedColumn {
     std::string name;

@@ -216,8 +216,9 @@ Result<Answer> make_series(const Scan& scan, Symbolizer& symbolizer, const Serie
     const Steps steps = PERFLEET_TRY(steps_of(scan, *measure, options));
     StackCountOptions wanted;
     wanted.per_cgroup = std::ranges::any_of(options.by, is_of_cgroup);
-    if (steps.count > 1 || std::ranges::any_of(options.by, is_of_session)) {
-        wanted.cuts = [&](std::size_t session_index) {  // with none, too, counts are of one session
+    wanted.per_session = std::ranges::any_of(options.by, is_of_session);
+    if (steps.count > 1) {
+        wanted.cuts = [&](std::size_t session_index) {
             std::vector<Ticks> cuts;
             for (std::uint32_t step = 1; step < steps.count; ++step) {
                 cuts.push_back(scan.sessions()[session_index].clock.ticks_of(steps.start_of(step)));

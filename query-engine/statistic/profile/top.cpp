@@ -18,6 +18,7 @@
 #include "query-engine/statistic/stack/frame_names.h"
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/statistic/stack/stack_counts.h"
+#include "storage/select/matcher.h"
 
 namespace perfleet {
 namespace {
@@ -132,6 +133,7 @@ constexpr std::uint32_t kSecondPart = 1;
 struct TopGroup {
     Runner runner;
     CgroupOwner owner;
+    std::vector<std::string> labels;  // values, as TopOptions::labels
 
     friend auto operator<=>(const TopGroup&, const TopGroup&) = default;
 };
@@ -183,9 +185,9 @@ const std::vector<TopKey>& top_keys() {
 std::string key_names() {
     std::string names;
     for (const TopKey& key : top_keys()) {
-        names += (names.empty() ? "" : ", ") + std::string{key.names.front()};
+        names += std::string{key.names.front()} + ", ";
     }
-    return names;
+    return names + "target, arch";
 }
 
 // The thread column brings the command column.
@@ -203,6 +205,9 @@ std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const Measur
             columns.push_back({key.column, ""});
         }
     }
+    for (const std::string& label : options.labels) {
+        columns.push_back({label, ""});
+    }
     columns.push_back({"self", unit});
     columns.push_back({"self_percent", "percent"});
     columns.push_back({"self_samples", kRowUnit});
@@ -217,6 +222,8 @@ std::vector<AnswerColumn> columns_of_top(const TopOptions& options, const Measur
     return columns;
 }
 
+constexpr std::size_t kLabelsMax = 8;
+
 // Names of perf for columns that are always there.
 constexpr std::string_view kFigures[]{"overhead", "overhead_children", "sample", "period"};
 
@@ -230,14 +237,33 @@ Result<Done> read_by(const std::string& text, TopOptions& top) {
     for (const TopKey& key : top_keys()) {
         top.*key.is_asked = false;
     }
+    top.labels.clear();
     for (const std::string& name : names) {
         const auto key = std::find_if(top_keys().begin(), top_keys().end(), [&](const TopKey& one) {
             return std::find(one.names.begin(), one.names.end(), name) != one.names.end();
         });
-        if (key == top_keys().end()) {
-            return option_error("by", name, "one of " + key_names());
+        if (key != top_keys().end()) {
+            top.*key->is_asked = true;
+        } else if (std::ranges::find(top.labels, name) == top.labels.end()) {
+            top.labels.push_back(name);
         }
-        top.*key->is_asked = true;
+    }
+    return top.labels.size() <= kLabelsMax
+               ? Result<Done>{Done{}}
+               : option_error("by", text, "at most " + std::to_string(kLabelsMax) + " labels");
+}
+
+// Which labels there are is known once the sessions are.
+Result<Done> check_labels(const Scan& scan, const TopOptions& options) {
+    for (const std::string& label : options.labels) {
+        const bool has_each = label == "target" || label == "arch" || label == "session";
+        if (!has_each && std::ranges::none_of(scan.sessions(), [&](const ScannedSession& session) {
+                return !matched_value(session.record, label).empty();
+            })) {
+            return option_error(
+                "by", label,
+                "one of " + key_names() + ", or a label of a selected session (perfleet labels lists them)");
+        }
     }
     return Done{};
 }
@@ -351,6 +377,7 @@ Answer answer_of(const FrameCounts<TopGroup>& counts, const TopOptions& options,
                 values.emplace_back();
             }
         }
+        values.insert(values.end(), row.group->labels.begin(), row.group->labels.end());
         const auto add = [&](const Sum& sum) {
             values.push_back(integer_value(sum.amount));
             values.emplace_back(counts.total().percent(sum));
@@ -390,7 +417,7 @@ Result<Done> check_top_options(const OptionValues& values, TopOptions& options) 
 
 OptionTable<TopOptions> make_top_options() {
     OptionTable<TopOptions> table;
-    table.list("by", "WHAT", key_names() + "; several with commas", read_by, {"s", "sort"})
+    table.list("by", "WHAT", key_names() + " or a label of sessions; several with commas", read_by, {"s", "sort"})
         .value({"callers", OptionType::kText, "FUNCTION", "instead: who called this function, by samples"},
                &TopOptions::callers_of)
         .flag("no-children", &TopOptions::self_only, "leave out what callees took")
@@ -422,6 +449,7 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
     if (options.slowest.is_given()) {
         return make_slowest(scan, symbolizer, {options.slowest, options.each_address, options.row_count_max});
     }
+    PERFLEET_TRY(check_labels(scan, options));
     const auto chosen = PERFLEET_TRY(choose_measure(scan));
     Answer answer;
     if (!chosen.has_value()) {
@@ -442,11 +470,18 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
         symbolizer,
         scan.memory(),
         {options.has_inlines && (options.by_symbol || options.by_line), options.by_line, !options.by_symbol}};
-    const StackCountOptions wanted{
-        .per_thread = options.by_thread, .per_cgroup = options.needs_cgroups(), .per_cpu = options.by_cpu};
+    const StackCountOptions wanted{.per_thread = options.by_thread,
+                                   .per_cgroup = options.needs_cgroups(),
+                                   .per_cpu = options.by_cpu,
+                                   .per_session = !options.labels.empty()};
     PERFLEET_TRY(expansion.visit(scan, measure, wanted, [&](const EpochStackCounts& epoch) {
+        std::vector<std::string> labels;
+        for (const std::string& label : options.labels) {
+            labels.push_back(matched_value(scan.sessions()[epoch.session_index].record, label));
+        }
         counts.add(epoch, [&](const Runner& runner) {
             TopGroup group = group_of_runner(runner, options);
+            group.labels = labels;
             group.runner.slice = static_cast<std::uint32_t>(epoch.part);
             return group;
         });

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/option/option.h"
 #include "query-engine/scan/scan.h"
@@ -29,11 +30,12 @@ struct TopOptions {
     bool by_container = false;
     bool by_pod = false;
     bool by_unit = false;
-    bool each_address = false;  // each address without a symbol is a row
-    bool has_inlines = false;   // inlined functions are frames (source_expansion.h)
-    std::string callers_of;     // not empty: rows are callers of this function
-    bool self_only = false;     // without counts of callees
-    double percent_min = 0;     // of a row's children, or of its self with self_only
+    std::vector<std::string> labels;  // of sessions; also target, arch and session (storage/select/matcher.h)
+    bool each_address = false;        // each address without a symbol is a row
+    bool has_inlines = false;         // inlined functions are frames (source_expansion.h)
+    std::string callers_of;           // not empty: rows are callers of this function
+    bool self_only = false;           // without counts of callees
+    double percent_min = 0;           // of a row's children, or of its self with self_only
     std::optional<std::uint64_t> row_count_max;
     SlowestOptions slowest;  // set: compare the slowest operations instead (slowest.h)
 

@@ -13,6 +13,7 @@
 #include "query-engine/statistic/testing/shown_name.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/text/hex.h"
+#include "storage/select/matcher.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/stores.h"
 
@@ -239,11 +240,37 @@ TEST_F(Top, KeysAreCalledAsPerfCallsThem) {
     EXPECT_TRUE(asked("cpu")->by_cpu && !asked("cpu")->by_symbol && !asked("cpu")->by_command);
     EXPECT_TRUE(asked("overhead,sym")->by_symbol && !asked("overhead,sym")->by_command);
     EXPECT_TRUE(asked("overhead")->by_symbol && asked("overhead")->by_command) << "no key: those without --by";
-    const Result<TopOptions> unknown = asked("trace");
+}
+
+TEST_F(Top, CountsByLabelsOfSessions) {
+    std::map<std::pair<std::string, std::string>, std::uint64_t> expected;
+    for (const ScenarioSession& session : scenario_.sessions) {
+        for (const ScenarioEpoch& epoch : session.epochs) {
+            for (const ScenarioSample& sample : epoch.samples) {
+                expected[{session.record.target_name, matched_value(session.record, "rack")}] +=
+                    sample.event == 0 ? sample.weight : 0;
+            }
+        }
+    }
+    EXPECT_GT(expected.size(), 1U);
+    const Answer answer = top({}, *top_options().read({{"by", std::string{"target,rack"}}}));
+    ASSERT_EQ(answer.columns[3].name, "target");
+    std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
+    for (const auto& row : answer.rows) {
+        EXPECT_TRUE(counts
+                        .try_emplace({std::get<std::string>(row[3]), std::get<std::string>(row[4])},
+                                     std::get<std::uint64_t>(row[5]))
+                        .second);
+    }
+    EXPECT_EQ(counts, expected);
+    const Result<Scan> scan = Scan::open(*store_, {});
+    Symbolizer symbolizer{nullptr, {}};
+    const Result<Answer> unknown = make_top(*scan, symbolizer, *top_options().read({{"by", std::string{"trace"}}}));
     ASSERT_FALSE(unknown.ok());
     EXPECT_NE(unknown.error().message.find("symbol, line, image, command, thread, tid, cpu, unit"), std::string::npos)
         << unknown.error().message;
 }
+    EXPECT_FALSE(top_options().read({{"by", std::string{"a,b,c,d,e,f,g,h,i"}}}).ok());
 
 TEST_F(Top, CutsRowsToTheTimeRange) {
     // All sessions started within ten ticks of each other; the middle one's clock is the measure for a single session.

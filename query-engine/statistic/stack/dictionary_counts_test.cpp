@@ -113,6 +113,8 @@ const std::vector<Asked>& questions() {
         {"top", {{"addresses", "yes"}}},
         {"top", {}},
         {"top", {{"by", "thread"}}},
+        {"top", {{"by", "symbol,target,rack"}}},
+        {"series", {{"by", "target"}}},
         {"top", {{"by", "image,command"}, {"measure", "samples"}}},
         {"top", {{"event", "sched:sched_switch"}, {"limit", "7"}}},
         {"top", {{"from", "2023-11-14T22:40:20Z"}, {"to", "2023-11-15T00:01:00Z"}}},

@@ -444,7 +444,7 @@ Result<Done> visit_event(const Scan& scan, const PartCount& options,
                          const std::function<void(EpochStackCounts&)>& visitor) {
     auto found = PERFLEET_TRY(count_tasks(scan, options));
     std::vector<CountTask>& tasks = found;
-    PartitionDictionaries dictionaries{scan, !options.cuts, tasks};
+    PartitionDictionaries dictionaries{scan, !options.cuts && !options.per_session, tasks};
     const unsigned all = scan.worker_count();
     const bool are_many = tasks.size() >= std::size_t{2} * all;
     const std::size_t array_size_bytes =

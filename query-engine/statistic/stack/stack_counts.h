@@ -21,9 +21,10 @@ namespace perfleet {
 inline constexpr std::int64_t kNsPerMinute = 60 * kNsPerSecond;
 
 struct StackCountOptions {
-    bool per_thread = false;  // set Runner::pid and tid
-    bool per_cgroup = false;  // set Runner::cgroup
-    bool per_cpu = false;     // set Runner::cpu
+    bool per_thread = false;   // set Runner::pid and tid
+    bool per_cgroup = false;   // set Runner::cgroup
+    bool per_cpu = false;      // set Runner::cpu
+    bool per_session = false;  // no counts of several sessions together
     // Ascending ticks of a session at which slices of time begin; sets Runner::slice. Empty: all is slice 0.
     std::function<std::vector<Ticks>(std::size_t session_index)> cuts = nullptr;
     std::size_t array_size_bytes_max = 64U << 20;  // of arrays; beyond this, hash tables without a limit of their own
@@ -47,8 +48,8 @@ struct StackCount {
     Sum sum;
 };
 
-// Counts of one epoch; or, without cuts, of all epochs of a partition whose stacks are in its dictionary: then session
-// and epoch are those of the first.
+// Counts of one epoch, or of a session's day; or, without cuts and per_session, of all epochs of a partition whose
+// stacks are in its dictionary: then session and epoch are those of the first.
 struct EpochStackCounts {
     std::size_t session_index = 0;
     EpochNumber epoch;
