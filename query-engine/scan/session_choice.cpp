@@ -278,4 +278,24 @@ Result<std::size_t> choose_session(const std::string& wanted, NotedSessions& ses
     return 0;
 }
 
+std::string newest_with_event(const NotedSessions& sessions, std::string_view event) {
+    const std::vector<SessionName> names = in_order(sessions);
+    const auto newest = std::find_if(names.rbegin(), names.rend(), [&](const SessionName& name) {
+        return std::ranges::any_of(sessions.at(name).record.events,
+                                   [&](const EventRecord& one) { return one.name == event; });
+    });
+    if (newest == names.rend()) {
+        return "";
+    }
+    constexpr std::size_t kDigitsMin = 8;
+    const std::string id = session_hex(newest->session);
+    std::size_t digits = kDigitsMin;
+    for (const auto& [name, session] : sessions) {
+        const std::string other = session_hex(name.session);
+        const auto common = std::mismatch(id.begin(), id.end(), other.begin()).first - id.begin();
+        digits = name == *newest ? digits : std::max(digits, static_cast<std::size_t>(common) + 1);
+    }
+    return id.substr(0, digits);
+}
+
 }  // namespace perfleet

@@ -46,4 +46,8 @@ using NotedSessions = std::map<SessionName, NotedSession>;
 [[nodiscard]] Result<std::size_t> choose_session(const std::string& wanted, NotedSessions& sessions,
                                                  SessionUse use = SessionUse::kAny);
 
+// The newest session that recorded the event, as `--session` takes it: the digits of its id that no other one begins
+// with. Empty if there is none.
+[[nodiscard]] std::string newest_with_event(const NotedSessions& sessions, std::string_view event);
+
 }  // namespace perfleet

@@ -15,6 +15,7 @@
 #include "schemas/text/hex.h"
 #include "storage/select/matcher.h"
 #include "storage/store/memory_store.h"
+#include "storage/store/testing/sample_batches.h"
 #include "storage/store/testing/stores.h"
 
 namespace perfleet::top_test {
@@ -269,8 +270,8 @@ TEST_F(Top, CountsByLabelsOfSessions) {
     ASSERT_FALSE(unknown.ok());
     EXPECT_NE(unknown.error().message.find("symbol, line, image, command, thread, tid, cpu, unit"), std::string::npos)
         << unknown.error().message;
-}
     EXPECT_FALSE(top_options().read({{"by", std::string{"a,b,c,d,e,f,g,h,i"}}}).ok());
+}
 
 TEST_F(Top, CutsRowsToTheTimeRange) {
     // All sessions started within ten ticks of each other; the middle one's clock is the measure for a single session.
@@ -359,6 +360,28 @@ TEST_F(Top, UnknownEventNamesTheKnownOnes) {
     ASSERT_FALSE(answer.ok());
     EXPECT_EQ(answer.error().code, ErrorCode::kUsage);
     EXPECT_NE(answer.error().message.find("cpu-clock, sched:sched_switch"), std::string::npos);
+    EXPECT_EQ(answer.error().message.find("--session"), std::string::npos) << answer.error().message;
+}
+
+TEST_F(Top, UnknownEventOfASessionNamesTheNewestSessionThatHasIt) {
+    const SessionRecord& chosen = scenario_.sessions.front().record;
+    for (const std::uint64_t id : {0xabc9U, 0xabc8U}) {
+        SessionRecord record = sample_session(TargetId{1}, SessionId{id, 1});
+        record.start_point.utc_ns.value += static_cast<std::int64_t>(id);
+        record.events.front().name = "cycles";
+        ASSERT_TRUE(store_->define(partition_of(record.target, BucketNumber{472'222}), record).ok());
+    }
+    Selection selection;
+    selection.session = session_hex(chosen.session);
+    selection.event = "cycles";
+    const Result<Scan> scan = Scan::open(*store_, selection);
+    ASSERT_TRUE(scan.ok());
+    const Result<Done> checked = check_event(*scan);
+    ASSERT_FALSE(checked.ok());
+    EXPECT_NE(checked.error().message.find("recorded were: cpu-clock, sched:sched_switch; the newest session with it "
+                                           "is --session 000000000000abc9"),
+              std::string::npos)
+        << checked.error().message;
 }
 
 TEST_F(Top, OfAnEmptyStoreIsAnEmptyTable) {

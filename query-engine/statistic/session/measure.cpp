@@ -44,6 +44,20 @@ bool has_unknown_periods(const EventRecord& event) {
            (perf::attr_field(event.attr, perf::attr_offset::kSampleType) & perf::sample_type::kPeriod) == 0;
 }
 
+// Where the event is, if another session than the chosen one has it.
+std::string other_session_with(const Scan& scan, const std::string& event) {
+    if (scan.selection().session.empty()) {
+        return "";
+    }
+    const auto filter = SessionFilter::make(scan.selection().matchers);
+    if (!filter.ok()) {
+        return "";
+    }
+    const auto sessions = noted_sessions(scan.store(), &*filter, &scan.memory());
+    const std::string session = sessions.ok() ? newest_with_event(*sessions, event) : "";
+    return session.empty() ? "" : "; the newest session with it is --session " + session;
+}
+
 }  // namespace
 
 Result<Done> check_event(const Scan& scan) {
@@ -62,10 +76,12 @@ Result<Done> check_event(const Scan& scan) {
     }
     if (*wanted == off_cpu::kBlocked) {
         return Error{ErrorCode::kUsage,
-                     "--off-cpu: no selected session recorded time off the CPU; record with --off-cpu"};
+                     "--off-cpu: no selected session recorded time off the CPU; record with --off-cpu" +
+                         other_session_with(scan, *wanted)};
     }
     return Error{ErrorCode::kUsage, "--event " + *wanted + ": no selected session recorded it; recorded were: " +
-                                        (known.empty() ? "no events" : join(known))};
+                                        (known.empty() ? "no events" : join(known)) +
+                                        other_session_with(scan, *wanted)};
 }
 
 std::string Measure::part_name(std::size_t part) const {
