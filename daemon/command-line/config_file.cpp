@@ -421,20 +421,21 @@ std::string ConfigFiles::settings_text() const {
 }
 
 void ConfigFiles::add_settings_of(CLI::App& app, const std::string& table, std::string& text) const {
-    std::vector<std::pair<std::string, std::string>> lines;  // without duplicates: a key for all commands is one line
-    const auto add = [&](const CLI::Option& option, const std::string& from) {
-        std::pair line{key_of(option) + " = " + value_of(option), from};
-        if (std::find(lines.begin(), lines.end(), line) == lines.end()) {
-            lines.push_back(std::move(line));
-        }
-    };
+    std::vector<std::pair<std::string, std::string>> lines;
     if (table.empty()) {
+        // A key for all commands is one line, as text if some options take one value and others a list.
+        std::map<std::pair<std::string, std::string>, std::string> values;  // by key and place
         for (const auto& [option, source] : from_) {
             if (source.is_of_all) {
-                add(*option, source.file + ":" + std::to_string(source.line));
+                const std::string value = value_of(*option);
+                const auto [shown, is_new] =
+                    values.try_emplace({key_of(*option), source.file + ":" + std::to_string(source.line)}, value);
+                shown->second = shown->second.starts_with('[') ? value : shown->second;
             }
         }
-        std::sort(lines.begin(), lines.end());
+        for (const auto& [key_and_place, value] : values) {
+            lines.emplace_back(key_and_place.first + " = " + value, key_and_place.second);
+        }
     }
     for (const CLI::Option* option : app.get_options()) {
         const auto source = from_.find(option);
@@ -447,9 +448,10 @@ void ConfigFiles::add_settings_of(CLI::App& app, const std::string& table, std::
         }
         if (option->get_configurable() && !option->get_positional() && (is_set || !option->get_default_str().empty()) &&
             (source == from_.end() || !source->second.is_of_all)) {
-            add(*option, source != from_.end() ? source->second.file + ":" + std::to_string(source->second.line)
-                         : is_set              ? "command line"
-                                               : "default");
+            lines.emplace_back(key_of(*option) + " = " + value_of(*option),
+                               source != from_.end() ? source->second.file + ":" + std::to_string(source->second.line)
+                               : is_set              ? "command line"
+                                                     : "default");
         }
     }
     std::size_t width = 0;

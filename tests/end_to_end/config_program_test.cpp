@@ -55,6 +55,16 @@ TEST_F(ConfigProgram, TheCommandLineGoesBeforeTheFileAndTheFileBeforeTheDefault)
     EXPECT_EQ(line_of(shown.output, "no-compaction"), "");
 }
 
+TEST_F(ConfigProgram, AKeyOfAllCommandsIsShownOnce) {
+    write("perfleet", "event = \"cycles\"\ngateway = \"tcp://a:1\"\nlabel = \"a=b\"\n");
+    const std::string shown = run_with_config({"perfleet", "--show-config"}).output;
+    for (const std::string line : {"event = \"cycles\" ", "gateway = \"tcp://a:1\" ", "label = [\"a=b\"] "}) {
+        const std::string key = line.substr(0, line.find('=') + 1);
+        EXPECT_NE(line_of(shown, line), "") << shown;
+        EXPECT_EQ(shown.find("\n" + key), shown.rfind("\n" + key)) << shown;
+    }
+}
+
 TEST_F(ConfigProgram, AFileIsNamedWithEveryFaultAndItsLine) {
     const std::string file = write("perfleet-gateway",
                                    "memroy = \"2g\"\n"
