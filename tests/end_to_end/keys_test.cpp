@@ -11,6 +11,7 @@
 #include "tests/end_to_end/gateway_program.h"
 #include "tests/end_to_end/key_folder.h"
 #include "tests/end_to_end/process.h"
+#include "tests/end_to_end/pseudo_terminal.h"
 #include "tests/end_to_end/sample_peer.h"
 #include "tests/end_to_end/stored_ledger.h"
 
@@ -267,6 +268,17 @@ TEST(KeyFiles, KeygenWritesNewFilesThatOnlyTheOwnerReads) {
               2);
     for (const char* bad : {"a/b", "a b", ""}) {
         EXPECT_EQ(run({program_path("perfleet"), "keygen", bad, "--out", folder.path().string()}).ending.status, 2);
+    }
+}
+
+TEST(KeyFiles, KeygenNamesEachFileOnceOnATerminal) {
+    const TemporaryFolder folder;
+    const TerminalRun made =
+        run_in_terminal({program_path("perfleet"), "keygen", "board-7", "--out", folder.path().string()}, 200);
+    EXPECT_EQ(made.ending.status, 0) << made.output;
+    for (const std::string& path : {folder / "board-7.key", folder / "board-7.pub"}) {
+        EXPECT_NE(made.output.find(path), std::string::npos) << made.output;
+        EXPECT_EQ(made.output.find(path), made.output.rfind(path)) << made.output;
     }
 }
 

@@ -147,7 +147,10 @@ Result<Done> keygen(const KeygenOptions& options) {
         std::fprintf(stderr, "raw keys: %s (for the target alone: never into its ELF file, which queries read)\n",
                      raw_path.c_str());
     }
-    std::printf("%s\n%s\n", secret_path.c_str(), public_path.c_str());
+    const bool is_on_one_screen = ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
+    if (!is_on_one_screen) {
+        std::printf("%s\n%s\n", secret_path.c_str(), public_path.c_str());
+    }
     std::fprintf(
         stderr,
         "secret key: %s (stays here, for --key)\n"
