@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "query-engine/scan/testing/tampered_store.h"
+#include "query-engine/statistic/session/coverage.h"
 #include "query-engine/statistic/testing/text_query.h"
 #include "storage/store/memory_store.h"
 #include "storage/store/testing/sample_batches.h"
@@ -117,27 +120,36 @@ TEST_F(AnswerLedgers, OfOtherRowsKnowWhatWasDamaged) {
     expect_reported(kWindows, "utilisation", {});
 }
 
-// What the events of a session counted beyond their samples.
-TEST(AnswersOfMissingSamples, SayHowManyAndWhy) {
+// A session of so many samples, and what its event counted beyond them.
+std::unique_ptr<Store> store_of_samples(std::uint64_t row_count,
+                                        const std::vector<std::pair<CountName, std::uint64_t>>& counts) {
     constexpr Series kSamples{Kind::kSample, EventNumber{0}};
-    constexpr std::uint64_t kStored = 100;
-    const std::unique_ptr<Store> store = make_memory_store();
+    std::unique_ptr<Store> store = make_memory_store();
     const Partition partition = partition_of(kTarget, kBucket);
-    ASSERT_TRUE(store->define(partition, sample_session(kTarget, kSession)).ok());
+    EXPECT_TRUE(store->define(partition, sample_session(kTarget, kSession)).ok());
     SampleBatch batch{kTarget, kSession, Seq{1}, EpochNumber{0}, kBucket};
     batch.add_images({{1, image_flags::kFileOffset, std::string(20, 'a'), "/app"}}).add_stacks({{1, 0, 1, 0x100}});
     SampleIntegers rows;
-    for (std::uint64_t row = 1; row <= kStored; ++row) {
+    for (std::uint64_t row = 1; row <= row_count; ++row) {
         rows[ColumnId::kTime].push_back(1'000 + row);
         rows[ColumnId::kStack].push_back(1);
         rows[ColumnId::kWeight].push_back(1'000'000);
     }
-    batch.add(kSamples, rows).entry(kSamples, CountName::kProduced, kStored + 60 + 21 + 1);
-    batch.entry(kSamples, CountName::kLostNotDelivered, 60).entry(kSamples, CountName::kLostThrottled, 21);
-    batch.entry(kSamples, CountName::kLostTimerLate, 1).entry(kSamples, CountName::kBelowPeriod, 818);
-    batch.entry(kSamples, CountName::kNamesNotRead, 19);
+    batch.add(kSamples, rows);
+    for (const auto& [name, count] : counts) {
+        batch.entry(kSamples, name, count);
+    }
     const auto built = batch.build();
-    ASSERT_TRUE(store->put(partition, std::span{&built, 1}).ok());
+    EXPECT_TRUE(store->put(partition, std::span{&built, 1}).ok());
+    return store;
+}
+
+TEST(AnswersOfMissingSamples, SayHowManyAndWhy) {
+    const auto store = store_of_samples(100, {{CountName::kProduced, 100 + 60 + 21 + 1},
+                                              {CountName::kLostNotDelivered, 60},
+                                              {CountName::kLostThrottled, 21},
+                                              {CountName::kLostTimerLate, 1},
+                                              {CountName::kBelowPeriod, 818}});
     for (const char* const command : {"losses", "top"}) {
         const auto answer = run_text_query(command, {}, *store, {}, UtcNs{0});
         ASSERT_TRUE(answer.ok()) << answer.error().message;
@@ -154,6 +166,20 @@ TEST(AnswersOfMissingSamples, SayHowManyAndWhy) {
         EXPECT_EQ(count("timer came late"), 0) << command;
         EXPECT_EQ(count("818 of 1000 rows of cpu-clock (81.8 %) would be of time that no sample"), 1) << command;
         EXPECT_EQ(count("names"), 0) << command;
+    }
+}
+
+TEST(AnswersOfMissingSamples, NameThoseWithoutNamesAboveATwentieth) {
+    for (const std::uint64_t unnamed : {19U, 50U, 51U}) {
+        const std::uint64_t produced = unnamed == 19U ? 20 : 1'000;  // 19 are too few, whatever their share
+        const auto store =
+            store_of_samples(produced, {{CountName::kProduced, produced}, {CountName::kNamesNotRead, unnamed}});
+        const auto answer = run_text_query("top", {}, *store, {}, UtcNs{0});
+        ASSERT_TRUE(answer.ok()) << answer.error().message;
+        EXPECT_EQ(std::ranges::count_if(answer->warnings,
+                                        [](const std::string& warning) { return warning.ends_with(kUnnamedText); }),
+                  unnamed == 51U ? 1 : 0)
+            << unnamed;
     }
 }
 

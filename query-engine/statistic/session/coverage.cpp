@@ -16,6 +16,8 @@ constexpr double kPercentWorthAWarning = 0.1;  // less would only show in the la
 // For samples that were never taken: below both limits they don't matter.
 constexpr double kPercentMissingWorthAWarning = 1;
 constexpr std::uint64_t kMissingWorthAWarning = 20;
+// Samples without names are there: few of them change no answer, and the collector has reported them.
+constexpr double kPercentUnnamedWorthAWarning = 5;
 
 struct MissingSamples {
     CountName reason;
@@ -51,9 +53,10 @@ void warn_of_missing_samples(const Scan& scan, std::size_t session_index, Series
     }
     std::vector<std::string> ignored;  // the answer's ledger reports them
     const Ledger ledger = scan.ledger(session_index, series, ignored);
-    const auto warn = [&](std::uint64_t rows, std::uint64_t whole, std::string_view text) {
+    const auto warn = [&](std::uint64_t rows, std::uint64_t whole, std::string_view text,
+                          double percent_worth_a_warning = kPercentMissingWorthAWarning) {
         const double percent = whole == 0 ? 0 : 100 * static_cast<double>(rows) / static_cast<double>(whole);
-        if (rows >= kMissingWorthAWarning && percent > kPercentMissingWorthAWarning) {
+        if (rows >= kMissingWorthAWarning && percent > percent_worth_a_warning) {
             warnings.push_back(fmt::format("session {}: {} of {} rows of {} ({:.1f} %) {}",
                                            session_hex(session.record.session).substr(0, 8), rows, whole, event->name,
                                            percent, text));
@@ -68,9 +71,7 @@ void warn_of_missing_samples(const Scan& scan, std::size_t session_index, Series
     warn(below_period, produced + below_period,
          "would be of time that no sample can stand for: threads that ended within a period of the event (sample more "
          "often or system-wide, or count it with perfleet stat)");
-    warn(unnamed, produced,
-         "have no names of their interpreted functions: the first samples of a program come before the collector knows "
-         "it, and some programs have ended before it reads their names");
+    warn(unnamed, produced, kUnnamedText, kPercentUnnamedWorthAWarning);
 }
 
 }  // namespace

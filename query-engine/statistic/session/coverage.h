@@ -7,12 +7,18 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "query-engine/scan/scan.h"
 #include "query-engine/statistic/session/measure.h"
 
 namespace perfleet {
+
+// The end of the warning about samples without names, which `record` leaves out: the collector has reported them.
+inline constexpr std::string_view kUnnamedText =
+    "have no names of their interpreted functions: the first samples of a program come before the collector knows it, "
+    "and some programs have ended before it reads their names";
 
 // Percentage of the session's selected range that the counter `series` reports as uncovered. Nothing if `series` is no
 // such counter or its readings don't suffice.

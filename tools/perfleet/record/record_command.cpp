@@ -18,6 +18,7 @@
 #include "query-engine/select/selection.h"
 #include "query-engine/select/selection_options.h"
 #include "query-engine/statistic/command.h"
+#include "query-engine/statistic/session/coverage.h"
 #include "query-engine/statistic/session/measure.h"
 #include "schemas/host/host_clock.h"
 #include "schemas/text/layout.h"
@@ -122,6 +123,9 @@ Result<bool> show_table(const Recorded& recorded, const std::string& command, Op
     for (const std::string& warning : answer.warnings) {
         if (options.contains("tid") && warning.starts_with("counts are of the rows")) {
             continue;  // the idle task's share is said below
+        }
+        if (warning.ends_with(kUnnamedText)) {
+            continue;  // the collector has said so
         }
         print_warning(warning);
     }
