@@ -137,6 +137,22 @@ def draws_latencies(browser, link):
     check(browser.run("return Boolean(document.querySelector('.figure canvas'))"), "no heat map")
 
 
+def keeps_items_of_a_legend_apart(browser, link):
+    show(browser, link, "fleet?by=share")
+    gaps = browser.run("""const range = document.createRange();
+        const walker = document.createTreeWalker(document.querySelector('.above .legend'), NodeFilter.SHOW_TEXT);
+        const gaps = [];
+        for (let text = walker.nextNode(), before; text; before = text, text = walker.nextNode()) {
+            if (before) {
+                range.selectNodeContents(before);
+                const swatch = text.previousSibling.getBoundingClientRect(), end = range.getBoundingClientRect();
+                gaps.push(swatch.top > end.bottom ? 'a new line' : swatch.left - end.right);
+            }
+        }
+        return gaps""")
+    check(gaps and all(gap == "a new line" or gap >= 8 for gap in gaps), f"gaps between items: {gaps}")
+
+
 def keeps_names_as_text(browser, link):
     for tab in TABS:
         show(browser, link, tab)
@@ -223,6 +239,7 @@ def main():
             for call in (shows_the_totals_of_top, finds_a_window_of_a_second, compares_versions):
                 attempt(call, browser, pages, link)
             attempt(stands_in_its_link, browser, link)
+            attempt(keeps_items_of_a_legend_apart, browser, link)
             attempt(fits, browser, link, picture)
             refused = [message for message in browser.console() if "401" not in message and "favicon" not in message]
             check(not refused, f"the page warns: {refused}")

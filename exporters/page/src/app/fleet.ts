@@ -1,5 +1,5 @@
 // Fleet: who sends, who is silent, what was lost, and whose time it was.
-import { make } from '../dom.js';
+import { make, showSwatches } from '../dom.js';
 import { Table } from '../table.js';
 import { type Answer, ask, reader } from './api.js';
 import { showFooter } from './answer_table.js';
@@ -80,11 +80,7 @@ async function showSeries(place: Place, root: HTMLElement, key: string): Promise
     const chart = chartPanel(root, `${answer.measure?.event ?? 'samples'} over time (UTC), by ${key}: drag to select a time`, 'series', place.signal,
         (container, host) => new SeriesChart(container, host, answer, (from, until) => place.go({ selection: { from: timeOf(from), until: timeOf(until) } }), place.signal));
     const legend = make('p', 'legend');
-    for (const [colour, text] of chart.legend()) {
-        const swatch = make('span', 'swatch');
-        swatch.style.background = colour;
-        legend.append(swatch, text);
-    }
+    showSwatches(legend, chart.legend());
     root.append(legend);
     return answer;
 }
