@@ -287,6 +287,8 @@ TEST_F(QueryProgram, BadUsageExitsWith2AndNamesTheOption) {
          "--limit: --of latency"},
         {{"diff", "--data", data_, "--before", "last~1", "--after", "last", "--of", "profile", "--percentiles", "50"},
          "--percentiles: --of profile"},
+        {{"diff", "--data", data_, "--before", "last~1", "--after", "last", "--by", "target"},
+         "--by: is for latencies; profiles are compared whole"},
         {{"top", "--data", data_, "--by", "colour"}, "--by"},
         {{"top", "--data", data_, "--threads", "1000"}, "--threads"},
         {{"top", "--data", data_, "--gateway", "tcp://127.0.0.1:1"}, "--gateway"},

@@ -14,6 +14,11 @@ Result<Answer> make_diff(const Scan& before, const Scan& after, Symbolizer& symb
         }
     }
     const bool is_profile = subject == DiffSubject::kProfile;
+    if (is_profile && !options.by.empty()) {
+        return Error{ErrorCode::kUsage,
+                     "--by: is for latencies; profiles are compared whole, so select what to compare "
+                     "(--select '{target=\"...\"}'; perfleet top --by target shows each one)"};
+    }
     for (const FailCondition& condition : options.conditions) {
         if (is_profile != (condition.figure == "self" || condition.figure == "children")) {
             return Error{ErrorCode::kUsage, "--fail-if " + condition.text + ": what is compared are " +
