@@ -207,8 +207,7 @@ TEST(CollectorProgram, ACommandOfManyWordsIsRecordedAllTheSame) {
     std::vector<std::string> arguments{"--output", file, "-e", "cpu-clock", "--", "true"};
     arguments.resize(6'000, "word");
     EXPECT_EQ(collect(arguments).ending.status, 0);
-    const Finished imported =
-        run({program_path("perfleet"), "import", "--format", "frames", "--data", folder / "store", file});
+    const Finished imported = run({program_path("perfleet"), "import", "--data", folder / "store", file});
     EXPECT_EQ(imported.ending.status, 0) << imported.error_output;
 }
 

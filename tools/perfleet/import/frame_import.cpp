@@ -195,6 +195,15 @@ Result<Done> SessionFrames::take_image(const ImageUntrusted& image) {
     return store_.put_image(done.image.build_id, done.image.content);
 }
 
+bool is_frame_file(const std::string& path) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) {
+        return false;
+    }
+    const auto opened = FrameFile::open(path);
+    return opened.ok() || opened.error().code == ErrorCode::kUnsupported;
+}
+
 Result<ImportedFrames> import_frames(const std::string& path, std::optional<SessionId> fresh_session, UtcNs now,
                                      Store& store, const ProgressReport& progress) {
     auto frames = PERFLEET_TRY(Frames::open(path));

@@ -31,6 +31,9 @@ struct ImportedFrames : StoredSession {
     std::optional<std::string> cut_short;  // the place where the file ends inside a frame
 };
 
+// By its first bytes, of any version. A pipe is never one: such files are read twice.
+[[nodiscard]] bool is_frame_file(const std::string& path);
+
 // Durable when it returns; after an error, earlier frames may be stored, and another import continues. `fresh_session`:
 // only for a file whose session gets its id here. Errors: those of FrameFile, but a truncated file is imported up to
 // its end; kUsage (`fresh_session`, but the session has an id), kInvalid, kCorrupt, … (a frame, by its number),

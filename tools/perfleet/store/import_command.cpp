@@ -353,7 +353,8 @@ Result<Done> import_as_told(ImportOptions& options) {
     if (!options.keys.empty() && options.target.empty()) {
         options.target = options.keys.front().own.name;
     }
-    return options.format == kFrames ? import_collected(options)
+    const bool has_frames = options.format == kFrames || (options.format.empty() && is_frame_file(options.file));
+    return has_frames ? import_collected(options)
            : options.format.empty() || options.format == kPerfData || options.format == kPprof
                ? import_recording(options)
                : import_text(options, options.format, PERFLEET_TRY(read_file(options.file)));
@@ -389,16 +390,17 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
         app, invocation, "import", "Put what other programs measured into a store", import_as_told);
     std::vector<std::string> names{kFrames, kPerfData, kPprof};
     std::ranges::copy(std::views::keys(kReaders), std::back_inserter(names));
-    add_options(*command, {{"FILE", options->file, "what to import; - for standard input", is_not_empty, is_required},
-                           {"--format FORMAT", options->format,
-                            "perf.data (recognised without it: perf's recordings, from files, folders and pipes); "
-                            "pprof (recognised; both may be gzip-compressed); kbench (Kanata Bench's serial output), "
-                            "columns (numbers), bernat (his module's results), sel4bench (its JSON, or the console's "
-                            "output with it), utilisation (what seL4_BenchmarkDumpAllThreadsUtilisation prints); "
-                            "go-bench, google-benchmark, hyperfine (results that are recognised, too); bytes "
-                            "of memory: sel4-entries, sel4-tracepoints (the log buffer), sel4-utilisation (13 words a "
-                            "thread); frames (what perfleet-collector --output or a target's file sink wrote)",
-                            is_checked_by(CLI::IsMember(names).description(""))}});
+    add_options(*command,
+                {{"FILE", options->file, "what to import; - for standard input", is_not_empty, is_required},
+                 {"--format FORMAT", options->format,
+                  "perf.data (recognised without it: perf's recordings, from files, folders and pipes); "
+                  "pprof (recognised; both may be gzip-compressed); kbench (Kanata Bench's serial output), "
+                  "columns (numbers), bernat (his module's results), sel4bench (its JSON, or the console's "
+                  "output with it), utilisation (what seL4_BenchmarkDumpAllThreadsUtilisation prints); "
+                  "go-bench, google-benchmark, hyperfine (results that are recognised, too); bytes "
+                  "of memory: sel4-entries, sel4-tracepoints (the log buffer), sel4-utilisation (13 words a "
+                  "thread); frames (recognised: what perfleet-collector --output or a target's file sink wrote)",
+                  is_checked_by(CLI::IsMember(names).description(""))}});
     add_options(*command, destination_rows(options->data, *options));
     add_options(
         *command,
