@@ -529,7 +529,8 @@ private:
                           std::string{"this token lacks the role "} + (role_ == HttpRole::kPush ? "push" : "read"),
                           ", error=\"insufficient_scope\"");
         }
-        return role_ == HttpRole::kPush ? above_quota(identity) : std::nullopt;
+        const bool has_quota = identity.push_size_bytes_max != HttpIdentity::kNoQuota;
+        return role_ == HttpRole::kPush && has_quota ? above_quota(identity) : std::nullopt;
     }
 
     std::optional<HttpResponse> above_quota(const HttpIdentity& identity) {

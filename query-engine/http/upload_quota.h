@@ -13,8 +13,8 @@ class UploadQuota {
 public:
     static constexpr std::uint64_t kWindowNs = 3'600'000'000'000;
 
-    // 0: the client may go on; else how long its quota is used up. Clients are those of a file of tokens, which bounds
-    // their number.
+    // 0: the client may go on; else how long its quota is used up. Only clients with a quota are remembered: they stand
+    // in the file of tokens, which bounds their number.
     [[nodiscard]] std::uint64_t left_ns(const std::string& client, std::uint64_t size_bytes_max, std::uint64_t now_ns) {
         Window& window = windows_[client];
         if (window.size_bytes == 0 || now_ns - window.began_ns >= kWindowNs) {
@@ -22,8 +22,11 @@ public:
         }
         return window.size_bytes < size_bytes_max ? 0 : window.began_ns + kWindowNs - now_ns;
     }
-    // After left_ns() said that it may.
-    void count(const std::string& client, std::uint64_t size_bytes) { windows_[client].size_bytes += size_bytes; }
+    void count(const std::string& client, std::uint64_t size_bytes) {
+        if (const auto window = windows_.find(client); window != windows_.end()) {
+            window->second.size_bytes += size_bytes;
+        }
+    }
 
 private:
     struct Window {

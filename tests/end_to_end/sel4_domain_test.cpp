@@ -309,6 +309,9 @@ TEST_F(Sel4Domain, TellsDomainsApartThatLieAtTheSameAddresses) {
                                                            .thread_count = watched.thread_count(),
                                                            .sampled = watched.sampled()});
     run_of->begin();
+    simulated.wait();
+    run_of->turn({true, false});
+    EXPECT_EQ(run_of->counts().samples, 0U) << "the gateway hasn't granted the session yet";
     while (run_of->counts().samples < 200) {
         run_of->turn(simulated.wait());
     }
