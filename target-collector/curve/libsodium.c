@@ -12,7 +12,7 @@ int crypto_scalarmult_curve25519(unsigned char *out, const unsigned char *secret
     return crypto_scalarmult_curve25519_ref10(out, secret, point);
 }
 
-/* In functions that nobody calls. */
+/* Linking needs it; only functions that nobody calls use it. */
 int sodium_is_zero(const unsigned char *bytes, const size_t size) {
     volatile unsigned char all = 0;
     for (size_t i = 0; i < size; ++i) {

@@ -187,7 +187,7 @@ Checked<ZmtpReader::Event> ZmtpReader::end_message() {
 }
 
 Checked<ZmtpReader::Event> ZmtpReader::end_sealed() {
-    if (has(zmtp_layout::kMore)) {  // parts are told inside
+    if (has(zmtp_layout::kMore)) {  // a sealed frame says inside whether more follow
         return Fault{ErrorCode::kInvalid, flags_, frame_size_bytes_};
     }
     if (frame_size_bytes_ > memory_.size()) {
@@ -221,7 +221,7 @@ Checked<ZmtpReader::Event> ZmtpReader::end_command() {
     if (!is_ready_) {
         return end_handshake(name, command.last(data.size()));
     }
-    if (mechanism_ != nullptr) {  // whoever can't seal has nothing to command
+    if (mechanism_ != nullptr) {  // after the handshake commands come sealed
         return Fault{ErrorCode::kInvalid, flags_, frame_size_bytes_};
     }
     return end_later_command(name, data);

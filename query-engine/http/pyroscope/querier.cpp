@@ -323,7 +323,7 @@ Result<std::vector<Part>> Querier::parts_of(const Json& request) const {
 
 namespace {
 
-// A call site's points are a call tree each.
+// Each point of a call site takes a query of a call tree.
 Result<Done> check_call_site(std::int64_t point_count, const std::vector<std::string>& grouping) {
     if (point_count > Querier::kCallSitePointsMax) {
         return invalid(std::to_string(point_count) + " points of a call site are more than " +

@@ -433,7 +433,8 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
                 status = catch_up_once(directory, *db);
             }
         }
-        // As catch_up() says. The log is deleted in a moment, or stays after a crash; a read-only instance skips it.
+        // A log that was flushed is still there: the writer deletes it in a moment, or a crash left it. A secondary
+        // reads it, with the effect that catch_up() describes; a read-only instance skips it.
         const bool has_flushed = db != nullptr && !written.empty() && written.front() < first_needed_log(*db);
         if (is_damaged || has_flushed ||
             (status.ok() ? shows_less(directory, *db) : misses_table_files(directory, {}))) {

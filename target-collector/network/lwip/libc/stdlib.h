@@ -1,7 +1,7 @@
 /* What lwIP calls of <stdlib.h>, for numbers in names of network interfaces: never linked. */
 #pragma once
 
-/* libsodium, in functions that are never linked. */
+/* libsodium calls it in functions that are never linked. */
 _Noreturn static inline void abort(void) { __builtin_trap(); }
 
 static inline int atoi(const char* text) {
