@@ -203,7 +203,6 @@ ByteStream& open_port(std::uint64_t random) {
 }
 
 // To whom it goes.
-constexpr std::size_t kKeysSizeBytes = 64;
 NetworkDriver& open_driver(ByteStream& port) {
     if (options.is_for_file) {
         file_driver.make(port);
@@ -213,7 +212,7 @@ NetworkDriver& open_driver(ByteStream& port) {
     if (options.has_keys) {
         const auto seed = find_seed(device_tree());
         const TargetKeys opened =
-            open_keys({keys_begin, kKeysSizeBytes}, seed.ok() ? *seed : std::span<const std::byte>{});
+            open_keys({keys_begin, kTargetKeysSizeBytes}, seed.ok() ? *seed : std::span<const std::byte>{});
         if (opened.mechanism == nullptr) {
             print(opened.error);
             print("\n");

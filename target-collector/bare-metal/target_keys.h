@@ -9,12 +9,14 @@
 
 namespace perfleet::bare_metal {
 
+inline constexpr std::size_t kTargetKeysSizeBytes = 64;
+
 struct TargetKeys {
     ZmtpMechanism* mechanism = nullptr;
     std::string_view error;  // without a mechanism: why; ends with a NUL
 };
-// `keys`: 64 bytes as `perfleet keygen --raw` writes them; `seed`: random bytes of this start, at least 32. For the
-// program's life.
+// `keys`: kTargetKeysSizeBytes as `perfleet keygen --raw` writes them; `seed`: random bytes of this start, at least 32.
+// For the program's life.
 [[nodiscard]] TargetKeys open_keys(std::span<const std::byte> keys, std::span<const std::byte> seed);
 
 }  // namespace perfleet::bare_metal

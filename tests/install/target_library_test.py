@@ -291,7 +291,7 @@ def check_microkit(library, programs, sdk):
 def run_until_bye(library, programs, run_sel4, kernel, memory, *image):
     """A machine that streams over its UART, until the gateway has heard Bye: the machine goes on."""
     data = os.path.join(library.folder, "data")
-    gateway = run_sel4.Gateway(data, programs)
+    gateway = run_sel4.Gateway(data, programs=programs)
     try:
         host, port = re.fullmatch(r"tcp://(.+):(\d+)", gateway.endpoint).groups()
         machine = subprocess.Popen(

@@ -4,6 +4,7 @@
 //   words(), session()       the run's options; 128 random bits, or none without entropy
 //   find_clock()             the cycle counter's rate, and the UTC time: takes up to two seconds
 //   open_stream(words, …)    the stream to the gateway
+//   open_keys()              by which board and gateway know each other; stops with a message if there are none
 //   start_machine(clock, …)  starts the alarm that wakes the root task, and the processor's counters
 //   pmu()                    describes the processor's counters
 //   wait()                   for the next interrupt of any device

@@ -133,9 +133,10 @@ void print_summary(const CollectorRun& run, const TickTimer& timer, const SmallC
         named[i] = {i + 1, kThreadNames[i], i + 1 == kThreads ? kApartPid : CollectorRun::kPid};
     }
     const PmuLabels pmu{Board::pmu()};
+    // With keys, name, id and labels are those that the gateway knows the key by.
     const SmallTarget target{
-        .target = Board::kTarget,
-        .name = Board::kName,
+        .target = words.has_keys ? TargetId{} : Board::kTarget,
+        .name = words.has_keys ? std::string_view{} : Board::kName,
         .architecture = Board::kArchitecture,
         .session = session,
         .pid = CollectorRun::kPid,
@@ -145,12 +146,14 @@ void print_summary(const CollectorRun& run, const TickTimer& timer, const SmallC
                  .cpus_online = 1,
                  .cpus_configured = 1,
                  .page_size_bytes = 4'096},
-        .labels = pmu.labels(),
+        .labels = words.has_keys ? decltype(pmu.labels()){} : pmu.labels(),
         .events = events.descriptions(),
         .images = images,
         .threads = named,
         .taker = &requests};
-    ZmtpDriver& driver = driver_place.make(board.open_stream(words, seed));
+    ZmtpDriver& driver =
+        driver_place.make(board.open_stream(words, seed),
+                          ZmtpDriver::Options{.mechanism = words.has_keys ? &board.open_keys() : nullptr});
     SmallCollector& collector = collector_place.make(target, driver);
 
     load_caps = {.rest = objects.make(seL4_NotificationObject),

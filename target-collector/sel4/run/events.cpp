@@ -6,6 +6,7 @@ namespace perfleet::sel4 {
 namespace {
 
 constexpr std::string_view kCycles = "cycles";
+constexpr std::string_view kSampleUnit = "samples";
 constexpr std::string_view kCyclesUnknown = "cycles (running unknown)";
 constexpr std::string_view kTimer = "timer";
 constexpr std::string_view kTimerUnknown = "timer (running unknown)";
@@ -47,7 +48,9 @@ RunEvents::RunEvents(const KernelFeatures& features, std::uint64_t sample_period
 
 void RunEvents::add_samples(std::string_view name, const KernelFeatures& features, std::uint64_t period) {
     EventDescription& event = events_[count_];
-    add(name, Kind::kSample, kCycles, describe(features, {.is_running_unknown = !knows_who_runs(features)}));
+    const bool is_known = knows_who_runs(features);
+    // How long the thread has run is known, or each sample counts once.
+    add(name, Kind::kSample, is_known ? kCycles : kSampleUnit, describe(features, {.is_running_unknown = !is_known}));
     event.period = period;
     event.exclude_kernel = true;
     event.callchain = true;

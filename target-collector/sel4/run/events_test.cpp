@@ -38,5 +38,15 @@ TEST(RunEvents, TracepointsHaveThePortsNamesOrTheirNumbers) {
     EXPECT_EQ(events.descriptions()[RunEvents::kUncoveredTime.value].name, kUncoveredTimeEvent);
 }
 
+// Their amounts are cycles only where the kernel tells how long a thread has run.
+TEST(RunEvents, SamplesHaveTheUnitOfTheirWeights) {
+    NoCounters counters;
+    const RunEvents known{{.mode = BenchmarkMode::kUtilisation, .architecture_name = "aarch64"}, 1'000'000, counters};
+    EXPECT_EQ(known.descriptions()[RunEvents::kSamples.value].unit, "cycles");
+    const RunEvents unknown{
+        {.mode = BenchmarkMode::kKernelEntries, .architecture_name = "aarch64"}, 1'000'000, counters};
+    EXPECT_EQ(unknown.descriptions()[RunEvents::kSamples.value].unit, "samples");
+}
+
 }  // namespace
 }  // namespace perfleet::sel4::events_test

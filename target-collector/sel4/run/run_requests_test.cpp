@@ -150,6 +150,9 @@ TEST(RunWords, EachMayBeLeftOut) {
 
 TEST(RunWords, AGatewayIsReachedOverTheNetwork) {
     EXPECT_FALSE(parse_run_words("seconds=1").value().gateway);
+    EXPECT_FALSE(parse_run_words("seconds=1").value().has_keys);
+    EXPECT_TRUE(parse_run_words("keys=on seconds=1").value().has_keys);
+    EXPECT_FALSE(parse_run_words("keys=off"));
     const auto words = parse_run_words("gateway=10.0.2.100:7411 address=10.0.2.15/24,10.0.2.2 seconds=1").value();
     EXPECT_EQ(words.gateway.value().port, 7'411);
     EXPECT_EQ(words.address.value().router.value, 0x0a00'0202U);

@@ -5,6 +5,7 @@
 //   circle=I,D,G,S   accumulated latencies (30,1,5,30): small/circle_shape.h
 //   gateway=A.B.C.D:PORT            telemetry goes over TCP to this gateway, by the network card
 //   address=A.B.C.D/BITS[,A.B.C.D]  with gateway: the board's address, and its router's; otherwise by DHCP
+//   keys=on          the board has keys, and accepts its gateway alone
 //
 // Freestanding.
 #pragma once
@@ -25,7 +26,7 @@ inline constexpr std::uint64_t kCircleTestsMax = 600;  // of calls, and as many 
 // The message with which a board stops if the words can't be parsed.
 inline constexpr const char* kRunWordsError =
     "is not seconds=N delete=N circle=I,D,G,S, at most 600 tests (G times S), gateway=A.B.C.D:PORT, "
-    "address=A.B.C.D/BITS[,A.B.C.D]";
+    "address=A.B.C.D/BITS[,A.B.C.D], keys=on";
 
 struct RunWords {
     std::uint64_t seconds = 6;
@@ -33,6 +34,7 @@ struct RunWords {
     CircleShape circle{.initial_size = 30, .size_delta = 1, .group_count = 5, .test_count = 30};
     std::optional<Ipv4Endpoint> gateway;
     std::optional<Ipv4Network> address;
+    bool has_keys = false;
 };
 
 namespace run_words_detail {
@@ -99,6 +101,8 @@ namespace run_words_detail {
             if (!words.address) {
                 return std::nullopt;
             }
+        } else if (word == "keys=on") {
+            words.has_keys = true;
         } else if (!word.empty()) {
             return std::nullopt;
         }

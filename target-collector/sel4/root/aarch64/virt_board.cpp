@@ -3,6 +3,7 @@
 #include "target-collector/bare-metal/console.h"
 #include "target-collector/bare-metal/registers.h"
 #include "target-collector/sel4/kernel/cycles.h"
+#include "target-collector/sel4/root/boot/boot_keys.h"
 #include "target-collector/sel4/root/boot/virtio_stream.h"
 #include "target-collector/sel4/run/cycle_rate.h"
 
@@ -11,7 +12,8 @@ namespace {
 
 using bare_metal::print;
 
-// Devices are mapped at their own addresses, as their drivers know them.
+// Devices are mapped at their own addresses, as their drivers know them; in this order.
+constexpr std::uint64_t kKeysPage = 0x0400'0000;  // the second bank of flash
 constexpr std::uint64_t kUartPage = 0x0900'0000;
 constexpr std::uint64_t kRealTimeClock = 0x0901'0000;
 constexpr std::uint64_t kVirtioPages = 0x0a00'0000;
@@ -24,6 +26,7 @@ constexpr seL4_Word kCyclesBadge = 2;
 }  // namespace
 
 VirtBoard::VirtBoard(Objects& objects, const seL4_BootInfo& info) : objects_{objects} {
+    objects.map_device(kKeysPage);
     objects.map_device(kUartPage);
     objects.map_device(kRealTimeClock);
     for (std::uint64_t at = kVirtioPages; at < kVirtioPages + kVirtioSizeBytes; at += 1U << seL4_PageBits) {
@@ -60,6 +63,8 @@ BoardClock VirtBoard::find_clock() {
 ByteStream& VirtBoard::open_stream(const RunWords& words, std::uint64_t seed) {
     return open_virtio_stream(objects_, {}, words, seed);
 }
+
+ZmtpMechanism& VirtBoard::open_keys() const { return find_boot_keys(kKeysPage, tree_); }
 
 // Its handler; it signals with that badge.
 seL4_CPtr VirtBoard::take_interrupt(seL4_Word number, seL4_Word badge) {

@@ -1,6 +1,7 @@
 #include "target-collector/sel4/root/riscv64/riscv_board.h"
 
 #include "target-collector/sel4/kernel/cycles.h"
+#include "target-collector/sel4/root/boot/boot_keys.h"
 #include "target-collector/sel4/root/boot/virtio_stream.h"
 #include "target-collector/sel4/run/cycle_rate.h"
 
@@ -12,6 +13,7 @@ constexpr std::uint64_t kUartPage = 0x1000'0000;
 constexpr std::uint64_t kVirtioPages = 0x1000'1000;
 constexpr std::uint64_t kVirtioDistance = 0x1000;
 constexpr int kVirtioDevices = 8;
+constexpr std::uint64_t kKeysPage = 0x2200'0000;  // the second bank of flash
 
 }  // namespace
 
@@ -32,6 +34,7 @@ RiscvBoard::RiscvBoard(Objects& objects, const seL4_BootInfo& info) : objects_{o
     for (int i = 0; i < kVirtioDevices; ++i) {
         objects.map_device(kVirtioPages + static_cast<std::uint64_t>(i) * kVirtioDistance);
     }
+    objects.map_device(kKeysPage);
 }
 
 PmuDescription RiscvBoard::pmu() {
@@ -62,6 +65,8 @@ ByteStream& RiscvBoard::open_stream(const RunWords& words, std::uint64_t seed) {
         objects_, {.devices = kVirtioPages, .device_distance = kVirtioDistance, .device_count = kVirtioDevices}, words,
         seed);
 }
+
+ZmtpMechanism& RiscvBoard::open_keys() const { return find_boot_keys(kKeysPage, tree_); }
 
 void RiscvBoard::start_machine(const BoardClock& /*clock*/, std::uint64_t /*seed*/) {
     woken_ = objects_.make(seL4_NotificationObject);

@@ -15,6 +15,7 @@
 #include "target-collector/sel4/root/boot/boot_tree.h"
 #include "target-collector/sel4/root/boot/objects.h"
 #include "target-collector/wire/byte_stream.h"
+#include "target-collector/wire/zmtp_mechanism.h"
 
 namespace perfleet::sel4 {
 
@@ -40,6 +41,7 @@ public:
     [[nodiscard]] SessionId session() const { return session_of(tree_); }
     [[nodiscard]] static BoardClock find_clock();
     [[nodiscard]] ByteStream& open_stream(const RunWords& words, std::uint64_t seed);
+    [[nodiscard]] ZmtpMechanism& open_keys() const;
 
     void start_machine(const BoardClock& clock, std::uint64_t seed);
     // Valid from then on.

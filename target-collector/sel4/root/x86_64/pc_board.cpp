@@ -80,6 +80,10 @@ ByteStream& PcBoard::open_stream(const RunWords& words, std::uint64_t /*seed*/) 
     return stream_;
 }
 
+ZmtpMechanism& PcBoard::open_keys() {
+    perfleet_panic("seL4", 0, "keys=on: this board has a serial line; perfleet relay at its other end has the keys");
+}
+
 void PcBoard::start_machine(const BoardClock& clock, std::uint64_t /*seed*/) {
     // 64 kB a second.
     constexpr std::size_t kBytesAtOnce = 64;

@@ -17,6 +17,7 @@
 #include "target-collector/sel4/root/x86_64/pit_alarm.h"
 #include "target-collector/sel4/run/run_words.h"
 #include "target-collector/wire/line_stream.h"
+#include "target-collector/wire/zmtp_mechanism.h"
 
 namespace perfleet::sel4 {
 
@@ -44,6 +45,7 @@ public:
     [[nodiscard]] static SessionId session();
     [[nodiscard]] BoardClock find_clock() const;
     [[nodiscard]] ByteStream& open_stream(const RunWords& words, std::uint64_t seed);
+    [[noreturn]] static ZmtpMechanism& open_keys();
 
     void start_machine(const BoardClock& clock, std::uint64_t seed);
     // Valid from then on.
