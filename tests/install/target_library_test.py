@@ -152,6 +152,15 @@ def check_board(library, programs, stream):
         finally:
             gateway.terminate()
     check_shares(programs, data, "board_main")
+    check_report(programs, data)
+
+
+def check_report(programs, data):
+    """perf names the functions, and none by a mapping symbol."""
+    file = data + ".perf"
+    run(os.path.join(programs, "perfleet"), "export", "--to", "perf.data", "-o", file, "--data", data)
+    report = run("perf", "report", "-i", file, "--stdio", "--no-children", "-g", "none", "--sort", "symbol")
+    check("heavy" in report and "$x" not in report, f"perf report: {report}")
 
 
 def check_shares(programs, data, outermost):
