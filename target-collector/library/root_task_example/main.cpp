@@ -4,6 +4,7 @@
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/sel4/kernel/place.h"
 #include "target-collector/sel4/kernel/stock_kernel.h"
+#include "target-collector/sel4/root/boot/kernel_log.h"
 #include "target-collector/sel4/root/boot/objects.h"
 #include "target-collector/sel4/root/threads.h"
 #include "target-collector/sel4/run/collector_run.h"
@@ -18,6 +19,7 @@ extern "C" const std::byte image_begin[], image_end[], build_id_note[];  // root
 namespace {
 
 constexpr std::uint64_t kSeconds = 5;
+constexpr std::uint64_t kLogAddress = 0x1000'0000;
 
 class NoCounters final : public EventCounters {
 public:
@@ -87,7 +89,7 @@ extern "C" [[noreturn]] void root_main(seL4_BootInfo* info) {
     SmallCollector& collector = collector_place.make(target, driver);
     const StockKernel::ThreadCaps caps[] = {StockKernel::root_thread(),
                                             start_thread(objects, *info, busy, stack, 100, "busy")};
-    StockKernel kernel{{}, caps, {image_begin, image_end}, rate};
+    StockKernel kernel{map_kernel_log(objects, kLogAddress), caps, {image_begin, image_end}, rate};
     const SampledThread sampled[] = {{ThreadNumber{2}, stack.bytes}};
     CollectorRun& run =
         run_place.make(CollectorRun::Parts{kernel, collector, events, machine, timer, requests, rate, 2, sampled});

@@ -9,6 +9,7 @@
 #include "target-collector/sel4/kernel/frame_window.h"
 #include "target-collector/sel4/kernel/place.h"
 #include "target-collector/sel4/kernel/stock_kernel.h"
+#include "target-collector/sel4/root/boot/kernel_log.h"
 #include "target-collector/sel4/root/boot/objects.h"
 #include "target-collector/sel4/root/threads.h"
 #include "target-collector/sel4/run/collector_run.h"
@@ -32,6 +33,7 @@ constexpr std::uint32_t kTicksPerTurn = 2;
 constexpr std::uint32_t kUnit = 50'000;  // a turn is as long as one to two ticks, at most
 constexpr seL4_Word kPriority = 100;
 constexpr std::uint64_t kStacks = 0x7000'0000;  // in the other address spaces alone
+constexpr std::uint64_t kLogAddress = 0x1000'0000;
 constexpr std::uint64_t kWindow = 0x1040'0000;
 constexpr std::uint64_t kPageSizeBytes = 1U << seL4_PageBits;
 constexpr std::uint32_t kGuestPid = 2 + kApart;
@@ -290,7 +292,7 @@ extern "C" [[noreturn]] void root_main(seL4_BootInfo* info) {
     rounds.describe(target);
     SmallCollector& collector = collector_place.make(target, driver);
     rounds.start(collector);
-    StockKernel kernel{{}, rounds.caps, {image_begin, image_end}, rate};
+    StockKernel kernel{map_kernel_log(objects, kLogAddress), rounds.caps, {image_begin, image_end}, rate};
     // Without entropy the gateway grants the session: nothing begins before, so that nothing is lost.
     while (collector.status().session.is_none()) collector.step(cycles());
     CollectorRun& run = run_place.make(

@@ -11,6 +11,7 @@
 #include "target-collector/sel4/kernel/run_report.h"
 #include "target-collector/sel4/kernel/stock_kernel.h"
 #include "target-collector/sel4/root/board.h"
+#include "target-collector/sel4/root/boot/kernel_log.h"
 #include "target-collector/sel4/root/boot/objects.h"
 #include "target-collector/sel4/root/load.h"
 #include "target-collector/sel4/root/threads.h"
@@ -60,15 +61,13 @@ std::span<const std::byte> find_build_id() {
 }
 
 StockKernel::Log make_log(Objects& objects) {
-    const BenchmarkMode mode = StockKernel::built_for().mode;
-    if (mode != BenchmarkMode::kKernelEntries && mode != BenchmarkMode::kTracepoints) {
-        return {};
+    const StockKernel::Log log = map_kernel_log(objects, kLogAddress);
+    if (log.frame != seL4_CapNull) {
+        print("log at ");
+        print_number(Objects::physical_address_of(log.frame));
+        print("\n");
     }
-    const seL4_CPtr frame = objects.map_large_page(kLogAddress, Objects::Access::kRead);
-    print("log at ");
-    print_number(Objects::physical_address_of(frame));
-    print("\n");
-    return {frame, {reinterpret_cast<const std::byte*>(kLogAddress), kLogBufferSizeBytes}};
+    return log;
 }
 
 void delete_object(seL4_CPtr capability) {
