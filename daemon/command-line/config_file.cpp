@@ -304,6 +304,9 @@ void ConfigFiles::load() {
         throw CLI::CallForVersion(settings_text(), 0);
     }
     if (is_check_) {
+        if (const std::vector<std::string> unknown = app_.remaining(true); !unknown.empty()) {
+            throw CLI::ExtrasError{unknown};
+        }
         throw CLI::CallForVersion(
             read_.empty() ? "no config file" : CLI::detail::join(read_, ": no fault found\n") + ": no fault found", 0);
     }

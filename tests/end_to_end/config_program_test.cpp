@@ -181,6 +181,9 @@ TEST_F(ConfigProgram, AKeyOfAllCommandsIsRightWhereOneCommandTakesItsValue) {
 
 TEST_F(ConfigProgram, AGoodFileIsCheckedWithoutTheRest) {
     const std::string file = write("perfleet-gateway", "memory = \"2g\"\n");  // --data is required, and not there
+    const Finished unknown = run_with_config({"perfleet-gateway", "--check-config", "--nonsense"});
+    EXPECT_EQ(unknown.ending.status, 2);
+    EXPECT_NE(unknown.error_output.find("unknown option '--nonsense'"), std::string::npos) << unknown.error_output;
     const Finished checked = run_with_config({"perfleet-gateway", "--check-config"});
     EXPECT_EQ(checked.ending.status, 0) << checked.error_output;
     EXPECT_EQ(checked.output, file + ": no fault found\n");
