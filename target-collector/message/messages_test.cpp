@@ -17,6 +17,7 @@
 #include "target-collector/message/control.h"
 #include "target-collector/message/hello.h"
 #include "target-collector/message/image_chunk.h"
+#include "target-collector/message/image_offers.h"
 #include "target-collector/message/patch.h"
 #include "tests/golden/golden_file.h"
 
@@ -353,6 +354,15 @@ TEST(GoldenBytes, OfBye) {
     const auto size = write_bye(kBye, out);
     ASSERT_TRUE(size.ok());
     expect_golden(std::span{out}.first(*size), "bye");
+}
+
+TEST(GoldenBytes, OfImageOffers) {
+    const std::array offers{OfferedImage{bytes_of("0123456789abcdefghij"), 1, 5'000'000},
+                            OfferedImage{bytes_of("another"), 2, 12}};
+    std::vector<std::byte> out(1'000);
+    const auto size = write_image_offers({1, 2}, offers, out);
+    ASSERT_TRUE(size.ok());
+    expect_golden(std::span{out}.first(*size), "image_offers");
 }
 
 TEST(GoldenBytes, OfControlled) {
