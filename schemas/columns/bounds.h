@@ -1,5 +1,5 @@
-// Finds the least and the greatest value of an encoded column without writing the column out. Whoever admits untrusted
-// rows needs them; this costs a third of decoding.
+// Finds the least and the greatest value of an encoded column without writing the column out. Used to check untrusted
+// rows; costs a third of decoding them.
 //
 // Freestanding; takes about 14 KiB of stack.
 #pragma once
@@ -20,12 +20,12 @@ struct ValueBounds {
     friend constexpr bool operator==(const ValueBounds&, const ValueBounds&) = default;
 };
 
-// Bounds of the `value_count` values that decode_integers() would give. Has the same faults.
+// Bounds of the `value_count` values that decode_integers() would give. The faults are the same.
 [[nodiscard]] Checked<ValueBounds> bounds_of_integers(Codec codec, std::span<const std::byte> bytes_untrusted,
                                                       std::size_t value_count);
 
-// Tells whether all values lie within `limits`: if so, returns bounds within them, else the exact bounds. Cheaper,
-// because it skips values that can't be outside.
+// If all values lie within `limits`, returns bounds within `limits`, else the exact bounds. Cheaper, because it skips
+// values that can't be outside.
 [[nodiscard]] Checked<ValueBounds> bounds_within(Codec codec, std::span<const std::byte> bytes_untrusted,
                                                  std::size_t value_count, ValueBounds limits);
 

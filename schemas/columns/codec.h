@@ -1,6 +1,6 @@
 // The column codecs: how one column of one series becomes bytes. The wire and the store have the same bytes.
 //
-// Freestanding: works in the memory it is given, no heap, no exceptions. Encoders are exact for every input; decoders
+// Freestanding: works in the caller's memory, without heap or exceptions. Encoders are exact for every input; decoders
 // take untrusted bytes, never read outside them, and refuse what doesn't decode to exactly the stated number of values.
 //
 //   kFrameOfReference   chunks of 256 values (the last may be shorter), each:
@@ -56,9 +56,10 @@ struct Encoded {
     std::size_t size_bytes = 0;
 };
 
-// Writes `values` into `out` with the codec up to `newest` that takes least. `out` holds at least
-// encoded_size_bytes_max(values.size()) bytes, `workspace` encode_workspace_words(values.size()), else kFull. The order
-// of preference at equal size is fixed, so equal values give equal bytes.
+// Writes `values` into `out` with the codec that takes the fewest bytes, of those up to `newest`. Fails with kFull if
+// `out` has fewer than encoded_size_bytes_max(values.size()) bytes or `workspace` fewer than
+// encode_workspace_words(values.size()) words. The order of preference at equal size is fixed, so equal values give
+// equal bytes.
 [[nodiscard]] Checked<Encoded> encode_integers(std::span<const std::uint64_t> values, std::span<std::byte> out,
                                                std::span<std::uint64_t> workspace, Codec newest = kNewestCodec);
 // The same with a workspace of 18 KiB on the stack: for hosts.

@@ -1,5 +1,5 @@
-// Codec kDictionary: the distinct values of a column once, and which of them each run of rows has. The layout stands in
-// codec.h.
+// Codec kDictionary: stores each distinct value of a column once, and for each run of rows the index of its value.
+// Layout: codec.h.
 //
 // Freestanding; decoding takes 12 KiB of stack.
 #pragma once
@@ -21,7 +21,7 @@ namespace perfleet {
 [[nodiscard]] bool write_dictionary_column(std::span<const std::uint64_t> values, std::size_t size_bytes_max,
                                            const EncodeWorkspace& workspace, BitWriter& writer);
 
-// Reads the runs of such a column of `value_count` values (not 0), some at a time. See BitReader for faults.
+// Reads the runs of such a column of `value_count` values (not 0), a few at a time. See BitReader for faults.
 class DictionaryRuns {
 public:
     // Reads the distinct values. Borrows the reader.

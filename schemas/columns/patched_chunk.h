@@ -1,5 +1,5 @@
-// One chunk of codec kPatched: at most 256 values near a centre, or near the value before, and the few that are not.
-// The layout stands in codec.h.
+// One chunk of codec kPatched: at most 256 values, as small differences from a centre or from the value before; the few
+// values that differ more are stored beside them. Layout: codec.h.
 //
 // Freestanding.
 #pragma once

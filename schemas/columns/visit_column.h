@@ -1,5 +1,5 @@
-// Visits a column's values as the codec stores them: some at a time, or as runs of equal values, without an array of
-// all of them.
+// Visits a column's values as the codec stores them: up to 256 at a time, or as runs of equal values, without an array
+// of all of them.
 //
 // Freestanding. See codec.h for the codecs and for faults; values visited before a fault are invalid.
 #pragma once

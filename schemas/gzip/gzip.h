@@ -19,7 +19,7 @@ public:
     GzipBody();
     ~GzipBody();
 
-    // What can be sent by now; after the last piece all of it.
+    // The compressed bytes that can be sent now; after the last piece, all that remain.
     [[nodiscard]] std::string add(std::string_view bytes, bool is_last);
 
 private:
@@ -27,7 +27,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-// Errors: kInvalid (no gzip, or not whole), kTooLarge.
+// Errors: kInvalid (not gzip, or truncated), kTooLarge.
 [[nodiscard]] Result<std::string> gunzip(std::string_view bytes_untrusted, std::size_t size_bytes_max);
 
 }  // namespace perfleet

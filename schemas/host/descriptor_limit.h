@@ -1,4 +1,4 @@
-// This process's limit of descriptors. Linux gives most programs 1,024 and allows them to raise it.
+// This process's limit on open descriptors. Linux gives most programs 1,024 and allows them to raise it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Checks endpoints to listen at, and whether only this machine can reach them, as required of programs without keys;
-// and endpoints to connect to.
+// Checks endpoints to listen at and endpoints to connect to. Programs without keys may listen only where just this
+// machine can connect.
 //
 // Hosts only.
 #pragma once
@@ -23,7 +23,7 @@ enum class EndpointReach : std::uint8_t {
 [[nodiscard]] Result<Done> check_program_endpoint(std::string_view option, std::string_view endpoint, bool has_keys);
 
 // An endpoint of a peer: `tcp://HOST:PORT` with a name or an address (IPv6 in brackets) and a port from 1 to 65535, or
-// `ipc://PATH`. libzmq itself truncates other ports, and waits for ever at an endpoint that it can't parse. Errors:
+// `ipc://PATH`. libzmq itself truncates other ports, and waits forever at an endpoint that it can't parse. Errors:
 // kUsage, naming the same as check_endpoint().
 [[nodiscard]] Result<Done> check_peer_endpoint(std::string_view option, std::string_view endpoint);
 

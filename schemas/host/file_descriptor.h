@@ -12,7 +12,7 @@ namespace perfleet {
 
 class FileDescriptor {
 public:
-    // Owns the result of open(), socket() …: a negative number is none.
+    // Owns the result of open(), socket() and the like; a negative number is none.
     explicit FileDescriptor(int number = -1) : number_{number} {}
     FileDescriptor(FileDescriptor&& other) noexcept : number_{other.release()} {}
     FileDescriptor& operator=(FileDescriptor&& other) noexcept {

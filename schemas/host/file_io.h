@@ -1,5 +1,5 @@
-// Reads and writes of files and pipes that continue after signals and short calls. Hosts only. If less was done than
-// asked for, errno says why; 0: end of the file.
+// Reads and writes of files and pipes that continue after signals and short calls. Hosts only. If fewer bytes were read
+// or written than requested, errno has the reason; 0: end of the file.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ namespace perfleet {
            static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// The clock that nobody can set; since the machine started.
+// Time since the machine started, by a clock that can't be set.
 [[nodiscard]] inline std::uint64_t monotonic_now_ns() { return clock_ns(CLOCK_MONOTONIC); }
 
 [[nodiscard]] inline UtcNs utc_now() { return UtcNs{static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME))}; }

@@ -25,7 +25,7 @@
 namespace perfleet {
 
 inline constexpr std::size_t kKeyFileSizeBytesMax = 64U << 10;
-inline constexpr std::size_t kPeerNameSizeBytesMax = 200;  // with its ending it must fit a file's name
+inline constexpr std::size_t kPeerNameSizeBytesMax = 200;  // with its ending it must fit into a file name
 inline constexpr std::string_view kSecretFileEnding = ".key";
 inline constexpr std::string_view kPublicFileEnding = ".pub";
 

@@ -12,7 +12,7 @@
 
 namespace perfleet {
 
-// The socket of a store's writer for recordings of other processes on this machine.
+// The socket on which a store's writer receives recordings of other processes on this machine.
 inline constexpr std::string_view kGatewaySocketName = "gateway.sock";
 
 class LocalSocket {

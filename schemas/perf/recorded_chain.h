@@ -7,7 +7,7 @@
 
 namespace perfleet::perf {
 
-// Alone in the column: the sample was recorded with a call chain that has no frames.
+// The only value of a row: the sample's recorded call chain has no frames.
 inline constexpr std::uint64_t kNoFrames = 0;
 
 }  // namespace perfleet::perf

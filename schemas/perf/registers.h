@@ -21,7 +21,7 @@ inline constexpr std::array<std::string_view, 33> kArmRegisters{
     "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
     "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "lr",  "sp",  "pc"};
 
-// By bit; empty for an architecture that isn't known.
+// The names, indexed by bit; empty for an unknown architecture.
 [[nodiscard]] constexpr std::span<const std::string_view> registers_of(std::string_view architecture) {
     if (architecture == "x86_64") {
         return kX86Registers;
@@ -30,14 +30,15 @@ inline constexpr std::array<std::string_view, 33> kArmRegisters{
                                      : std::span<const std::string_view>{};
 }
 
-// All that Linux has of the architecture in samples: no segment registers but CS and SS.
+// All registers of the architecture that Linux puts into samples: of the segment registers only CS and SS.
 [[nodiscard]] constexpr std::uint64_t sampled_registers_of(std::string_view architecture) {
     constexpr std::uint64_t kSegments = 0xf000;
     const std::uint64_t all = (std::uint64_t{1} << registers_of(architecture).size()) - 1;
     return architecture == "x86_64" ? all & ~kSegments : all;
 }
 
-// The value of the register with this bit, of those in `mask` from the lowest bit on. Empty: it isn't in them.
+// The value of the register with this bit; the values are those of the registers in `mask`, from the lowest bit on.
+// Empty: it isn't in them.
 [[nodiscard]] constexpr std::optional<std::uint64_t> register_at(std::span<const std::uint64_t> registers,
                                                                  std::uint64_t mask, unsigned bit) {
     if (bit >= 64 || (mask >> bit & 1U) == 0) {

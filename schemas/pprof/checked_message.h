@@ -1,4 +1,4 @@
-// Reads messages of protobuf from strangers: a field whose type isn't the one that its number has is an exception.
+// Reads untrusted protobuf messages: a field whose type differs from the one of its number throws an exception.
 //
 // Throws protozero::exception on malformed input; the caller catches it.
 #pragma once

@@ -1,5 +1,5 @@
-// Source places of the functions of an image whose symbols an import made. Stored as the second frame of the image's
-// content of `ImageType::kKernelSymbols` (schemas/wire/README.md).
+// Source positions of the functions of an image whose symbols come from an import. Stored as the second frame of the
+// image's content of `ImageType::kKernelSymbols` (schemas/wire/README.md).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ struct KeptSources {
     std::vector<std::string> files{{}};
     std::vector<Place> places;  // number N has offset N * kKeptPlaceSizeBytes
 
-    // The place at an offset, or at the offset after it, because callers are looked up one before; nullptr: none.
+    // The place at an offset, or at the next offset, because callers are looked up one byte before their return
+    // address; nullptr: none.
     [[nodiscard]] const Place* find(std::uint64_t offset) const;
 };
 

@@ -1,5 +1,5 @@
-// A profile in pprof's format (profile.proto, package perftools.profiles), as parsed: with all that the format has, but
-// for ids, which are places in vectors here.
+// A parsed profile in pprof's format (profile.proto, package perftools.profiles). It has everything that the format
+// has; indices into vectors replace ids.
 //
 // Input is untrusted, and bounded by kProfileSizeBytesMax. References to missing entries are errors,
 // except 0, which the format uses for "not known".
@@ -31,7 +31,7 @@ public:
     };
     struct Sample {
         std::vector<std::uint32_t> locations;  // indices of locations; innermost first
-        std::vector<std::int64_t> values;      // one of each value type
+        std::vector<std::int64_t> values;      // one for each value type
         std::vector<SampleLabel> labels;
     };
     struct Mapping {
@@ -92,7 +92,7 @@ private:
 // The type of each event of an imported profile: the default one first, the others in the profile's order.
 [[nodiscard]] std::vector<std::size_t> profile_events(const PprofProfile& profile);
 
-// Whether a file begins with a field that profiles have, as all of them do. Other files may, too.
+// Whether a file begins with a field of a profile. Every profile does; other files may, too.
 [[nodiscard]] bool may_be_profile(std::string_view head);
 
 // Whether a file begins as profiles did before they were protobuf: text, or pprof's own binary form for CPU time.

@@ -7,7 +7,7 @@
 //                            `[unknown]` where it lies in no file. A location that would have the frame of another one
 //                            has an offset in the made image, as a line
 //
-// Made images have ids from the profile's own id; that of number 0 is the image whose content is the profile.
+// The ids of made images derive from the profile's id; number 0 is the image whose content is the profile.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@
 
 namespace perfleet {
 
-// The image whose content is the profile without its samples; in each epoch.
+// The image whose content is the profile without its samples; every epoch defines it.
 inline constexpr const char* kProfileImage = "[profile]";
-// Stands before the profile there: gateways refuse symbols that don't begin with a hexadecimal digit.
+// Precedes the profile in that content, because gateways refuse symbols that don't begin with a hexadecimal digit.
 inline constexpr char kProfileMark = 'a';
 
 // 20 bytes, in place of a build-id. `number`: 0, or 1 + a mapping's index.
@@ -51,7 +51,7 @@ public:
     // Borrows the profile.
     explicit ProfileFrames(const PprofProfile& profile);
 
-    // Of a location, the innermost first.
+    // The frames of a location, innermost first.
     [[nodiscard]] std::span<const Frame> frames(std::uint32_t location) const { return frames_[location]; }
     // By number, of the image made for a mapping.
     [[nodiscard]] std::span<const Place> places(std::uint32_t mapping) const { return places_[mapping]; }

@@ -1,5 +1,5 @@
-// Labels of a sample, as profiles of pprof have them: a text or a number by a key. Bytes in rows (kRawBytes
-// of kind `detailed_sample`) of imported profiles:
+// Labels of a sample as in pprof's profiles: a text or a number for each key. Bytes in rows (kRawBytes of kind
+// `detailed_sample`) of imported profiles:
 //
 //  0          4           8           12      16       24
 //  ┌──────────┬───────────┬───────────┬───────┬────────┬─────┬──────┬──────┐
@@ -21,7 +21,7 @@ namespace perfleet {
 // SessionRecord::collector_version of imported profiles.
 inline constexpr std::string_view kPprofCollector = "pprof";
 
-// Likewise of profiles that clients pushed: their rows are amounts, as those of recordings.
+// The same for profiles that clients pushed; their rows are amounts, as those of recordings.
 inline constexpr std::string_view kPushCollector = "push";
 // The label of such sessions that names the program that made the profiles.
 inline constexpr const char* kProducerLabel = "producer";

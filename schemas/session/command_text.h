@@ -8,7 +8,7 @@
 
 namespace perfleet {
 
-// The words behind `--`, else all; "" where none are known.
+// The words after `--`, else all words; "" if none are known.
 [[nodiscard]] inline std::string command_text(const HostRecord& host) {
     const std::vector<std::string>& words = host.command_line;
     auto word = std::find(words.begin(), words.end(), "--");

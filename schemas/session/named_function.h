@@ -1,9 +1,9 @@
-// The name of an image that is one function with a name from its client: what else is known of the function stands
-// behind it, and isn't shown.
+// The name of an image that stands for one function named by a client. Further data of the function follow the name;
+// they aren't shown.
 //
 //   function ␟ image ␟ file ␟ first line      each of the last three may be empty; ␟ is U+001F
 //
-// Such images are anonymous, without an address; offsets in them say lines (offset_of_line()).
+// Such images are anonymous, without an address; offsets in them encode lines (offset_of_line()).
 #pragma once
 
 #include <charconv>
@@ -17,7 +17,7 @@ inline constexpr char kFunctionPartMark = '\x1f';
 inline constexpr std::uint64_t kFunctionLineMax = 1U << 24;
 inline constexpr std::uint64_t kFunctionSize = 2 * (kFunctionLineMax + 1);  // of such an image
 
-// Two offsets of an image are one line: callers are looked up one before their offset.
+// Two offsets stand for each line, because callers are looked up one byte before their offset.
 [[nodiscard]] constexpr std::uint64_t offset_of_line(std::uint64_t line) { return 2 * line + 1; }
 [[nodiscard]] constexpr std::uint32_t line_of_offset(std::uint64_t offset) {
     return static_cast<std::uint32_t>(offset / 2);
@@ -39,7 +39,7 @@ struct NamedFunction {
         return made + kFunctionPartMark + (first_line == 0 ? std::string{} : std::to_string(first_line));
     }
 
-    // Borrows the name, which may be any image's: then it is the function, and the rest isn't known.
+    // Borrows the name. For any other image's name, the whole name is the function, and the rest isn't known.
     [[nodiscard]] static NamedFunction in(std::string_view name_untrusted) {
         NamedFunction made;
         const auto take = [&] {

@@ -1,4 +1,4 @@
-// What an agent pushes, as the server that received it passes it on. All of it is untrusted.
+// A profile that an agent pushed, as passed on by the server that received it. All of it is untrusted.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ enum class PushFormat : std::uint8_t { kOtlp, kPyroscopePush, kPyroscopeIngest }
 
 struct PushedBody {
     PushFormat format{};
-    std::string client;                                           // who is known to send it; may be empty
+    std::string client;                                           // the authenticated sender; may be empty
     std::vector<std::pair<std::string, std::string>> parameters;  // kPyroscopeIngest: those of the request
-    std::string body;                                             // protobuf, or as the parameters say
+    std::string body;                                             // protobuf, or the format that the parameters name
 };
 
 }  // namespace perfleet

@@ -56,7 +56,7 @@ struct SessionRecord {
         return number.value < events.size() ? &events[number.value] : nullptr;
     }
 
-    // Of samples and tracepoints with details: which of both they are, as their event says. Others: the series' own.
+    // The event decides whether rows with details are samples or tracepoints. For all other series, their own kind.
     [[nodiscard]] Kind kind_of(Series series) const {
         const EventRecord* const event = series.kind == Kind::kDetailedSample ? event_at(series.event) : nullptr;
         return event != nullptr ? event->kind : series.kind;

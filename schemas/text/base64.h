@@ -1,4 +1,4 @@
-// base64 (RFC 4648), as JSON has bytes: with `+` and `/`, or with `-` and `_`; padding may be missing.
+// base64 (RFC 4648), as bytes are written in JSON: with `+` and `/`, or with `-` and `_`; padding may be missing.
 #pragma once
 
 #include <cstdint>

@@ -149,7 +149,7 @@ std::string with_grouped_digits(std::string_view text) {
     const auto is_beside = [&](std::size_t at) {  // of a name, a number in hex or a fraction
         return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
     };
-    // An address, a value of a label or an option, or what its word says: no amount.
+    // An address, a value of a label or an option, or a number that its word explains: not an amount.
     const auto is_name = [&](std::size_t at) {
         if (at == 0 || text[at - 1] != ' ') {
             return at != 0 && std::string_view{":=/@#,\"'"}.find(text[at - 1]) != std::string_view::npos;

@@ -26,8 +26,8 @@ inline constexpr std::size_t kShortenedWidthMin = 20;
 // "1 row", "2 rows"; or with `several`, where no s alone makes the plural: "1 row is", "2 rows are".
 [[nodiscard]] std::string counted_noun(std::uint64_t count, std::string_view noun, std::string_view several = {});
 
-// "12345 of 1234567.89" as "12,345 of 1,234,567.89". Fewer than five digits stay, and names: digits beside letters, of
-// an address, behind an option, a process's or a session's.
+// "12345 of 1234567.89" as "12,345 of 1,234,567.89". Leaves numbers of fewer than five digits as they are, and names:
+// digits beside letters, in an address, after an option, of a process or a session.
 [[nodiscard]] std::string with_grouped_digits(std::string_view text);
 
 }  // namespace perfleet

@@ -1,4 +1,4 @@
-// Names that several things have, told apart by a number: `cpu-clock`, `cpu-clock#2`.
+// Makes equal names distinct by a number: `cpu-clock`, `cpu-clock#2`.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace perfleet {
 
-// `name`, or with the first number from 2 on that makes it differ from all `taken`, of which `name_of` gives each name.
+// `name`, or `name` with the least number from 2 on that makes it differ from the names of all `taken`, as returned by
+// `name_of`.
 template <class Range, class NameOf>
 [[nodiscard]] std::string numbered(std::string name, const Range& taken, const NameOf& name_of) {
     const auto is_taken = [&](const std::string& text) {
@@ -22,7 +23,7 @@ template <class Range, class NameOf>
     return free;
 }
 
-// Without such a number.
+// The name without such a number.
 [[nodiscard]] inline std::string_view without_number(std::string_view name) {
     const std::size_t at = name.rfind('#');
     if (at == std::string_view::npos || at == 0 || at + 1 == name.size()) {

@@ -22,8 +22,8 @@ enum class TaskOp : std::uint8_t {
     kCgroupName = 11,  // the cgroup kString has the id kValue, as in samples
     kNamespaces = 12,  // the thread is in the namespaces kString: device and inode of each in hexadecimal, with spaces
                        // between, in perf's order: net, uts, ipc, pid, user, mnt, cgroup, time
-    // The thread leaves cpu kCpu, or is on it from here on. Bit 0 of kValue: it was preempted; bit 1: the thread that
-    // runs next, or ran before, is (kParentPid, kParentTid).
+    // The thread leaves cpu kCpu, or runs on it from this time on. Bit 0 of kValue: it was preempted; bit 1: the thread
+    // that runs next, or ran before, is (kParentPid, kParentTid).
     kSwitchOut = 13,
     kSwitchIn = 14,
     // The batch holds a whole part of what a client pushed; (kAddress, kValue) is the part's hash, by which it is

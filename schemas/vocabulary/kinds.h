@@ -71,7 +71,7 @@ enum class ColumnId : std::uint16_t {
     // first.
     kMisc = 44,             // perf_event_header.misc
     kIp = 45,               // instruction pointer, which may differ from the call chain's leaf
-    kDataAddress = 46,      // what was accessed, or where a tracepoint or breakpoint says that something happened
+    kDataAddress = 46,      // address accessed, or address that a tracepoint or breakpoint reports
     kDataSource = 47,       // perf_mem_data_src: level, snoop, TLB …
     kAccessCost = 48,       // perf's weight, mostly cycles; of WEIGHT_STRUCT its three parts
     kPhysicalAddress = 49,  // of kDataAddress
@@ -79,7 +79,7 @@ enum class ColumnId : std::uint16_t {
     kCgroup = 51,           // id
     kDataPageSize = 52,     // bytes
     kCodePageSize = 53,     // bytes
-    kChainSize = 54,        // 0: the stack says it all
+    kChainSize = 54,        // 0: the stack is the whole chain
     kChainBytes = 55,       // byte column: a call chain that stack nodes can't express, with context markers
     kBranchesSize = 56,
     kBranchesBytes = 57,  // byte column: number of branches, hw_idx if the event has it, the branches
@@ -200,7 +200,8 @@ enum class Kind : std::uint8_t {
     kImage = 9,
     kString = 10,
     kControl = 11,  // an operator's change of the session while it ran
-    // A sample or tracepoint, as its event says, with more than a call chain. Rows of one event may be of both kinds.
+    // A sample or a tracepoint (its event decides which) with more data than a call chain. Rows of one event may be of
+    // both kinds.
     kDetailedSample = 12,
 };
 
@@ -219,7 +220,7 @@ struct KindTraits {
     std::span<const ColumnRule> columns = {};
     RowSpan holds = RowSpan::kAtItsTime;
     bool is_definition = false;   // gives meaning to the numbers in other rows; losing one closes the epoch
-    bool is_measured = false;     // its rows belong to events, or may; other rows give meaning to these
+    bool is_measured = false;     // its rows may belong to events; rows of other kinds give meaning to these
     bool needs_event = false;     // its rows never have kNoEvent
     bool has_call_chain = false;  // counted by `top`, rolled up; the rows of scripts, timelines and flame graphs
     bool is_sampled = false;      // sealed in the order of cpus if that takes less space

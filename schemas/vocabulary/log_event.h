@@ -21,7 +21,7 @@ namespace perfleet {
 // Levels and their numbers are those of syslog.
 enum class LogLevel : std::uint8_t {
     kError = 3,    // the program can't go on, or something is lost
-    kWarning = 4,  // the program goes on, but somebody should look
+    kWarning = 4,  // the program goes on, but an operator should look at it
     kNotice = 5,   // an operator should know; nothing is wrong
     kInfo = 6,
     kDebug = 7,

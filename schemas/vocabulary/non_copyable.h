@@ -1,4 +1,4 @@
-// The base of types with an identity, which are neither copied nor moved: they hold a thread, a lock or a place that
+// The base of types with an identity, which are neither copied nor moved: they hold a thread, a lock or an address that
 // others borrow.
 //
 // Freestanding.

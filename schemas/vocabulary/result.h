@@ -14,17 +14,17 @@
 
 namespace perfleet {
 
-// Codes for which callers have separate code.
+// One code for each case that callers handle separately.
 enum class ErrorCode : std::uint8_t {
     kInvalid = 1,      // input that breaks its format or its contract
     kTooLarge = 2,     // past a named limit
-    kTruncated = 3,    // ends before its own lengths say
+    kTruncated = 3,    // ends before the length that it states
     kCorrupt = 4,      // a checksum doesn't match
     kUnsupported = 5,  // a version, codec or feature that this build or machine doesn't have
     kNotFound = 6,
     kConflict = 7,  // the same key with other content
     kPermission = 8,
-    kBusy = 9,          // held by somebody else
+    kBusy = 9,          // held by another process or thread
     kUnavailable = 10,  // a peer that doesn't answer
     kIo = 11,           // the operating system reported an error; errno is in the message
     kUsage = 12,        // wrong options of a command

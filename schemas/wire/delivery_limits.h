@@ -14,7 +14,8 @@ inline constexpr std::size_t kCollectorRingSizeBytes = 8U << 20;
 inline constexpr std::size_t kSpoolSizeBytes = 64U << 20;          // in memory
 inline constexpr std::size_t kDiskSpoolSizeBytes = 256U << 20;     // everything in a spool folder
 inline constexpr std::uint32_t kSpoolSessionsMax = 64;             // ended sessions in a spool folder
-inline constexpr std::uint64_t kAckIntervalNs = 1'000'000'000;     // also repeats a Hello or Bye without an answer
+inline constexpr std::uint64_t kAckIntervalNs = 1'000'000'000;     // also after which an unanswered Hello or Bye is
+                                                                   // repeated
 inline constexpr std::uint64_t kRetryDeferredNs = 60'000'000'000;  // a deferred session is retried after this
 inline constexpr std::uint64_t kResendAfterNs = 3'000'000'000;     // an unacknowledged batch is sent again after this
 inline constexpr std::uint64_t kGroupCommitNs = 20'000'000;

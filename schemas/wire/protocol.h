@@ -13,14 +13,14 @@ namespace perfleet::protocol {
 // The protocol version in the envelope of each message. Peers of other versions are refused, naming the version.
 inline constexpr std::uint16_t kVersion = 1;
 
-// The session id in a file of frames from a target without entropy, to which nobody could grant an id. `perfleet
-// import` replaces it; a gateway never sees it.
+// The session id in a file of frames from a target without entropy, which no gateway could grant an id.
+// `perfleet import` replaces it; a gateway never sees it.
 inline constexpr SessionId kSessionGivenAtImport{0x7065'7266'6c65'6574, 0};
 
 enum class RefusedReason : std::uint16_t {
     kMalformed = 1,     // columns, counts or seal are wrong
     kConflict = 2,      // this seq is stored with other content
-    kOtherVersion = 3,  // of the protocol; or a kind or codec unknown to this version
+    kOtherVersion = 3,  // another protocol version; or a kind or codec unknown to this version
     kIdentity = 4,      // the target isn't the one of its key, or of the session
     kQuota = 5,
     kTooLarge = 6,

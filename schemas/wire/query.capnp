@@ -1,4 +1,4 @@
-# Messages between somebody who asks and perfleet-query. One QueryEnvelope is one ZeroMQ frame: a Cap'n Proto message of a
+# Messages between query clients and perfleet-query. One QueryEnvelope is one ZeroMQ frame: a Cap'n Proto message of a
 # single segment.
 #
 # Evolution: as collector.capnp: fields are only ever added at the end with the next number; numbers, types and enumerants

@@ -118,7 +118,7 @@ struct Connection::Sockets {
     explicit Sockets(std::shared_ptr<void> shared)
         : context{std::move(shared)}, dealer{context.get(), ZMQ_DEALER}, monitor{context.get(), ZMQ_PAIR} {}
     ~Sockets() {
-        // First: otherwise libzmq's thread would wait for ever until an event is read.
+        // First: otherwise libzmq's thread would wait forever until an event is read.
         if (dealer.get() != nullptr) {
             (void)zmq_socket_monitor(dealer.get(), nullptr, 0);
         }
@@ -144,7 +144,8 @@ struct Connection::Sockets {
                dealer.set(ZMQ_MAXMSGSIZE, static_cast<std::int64_t>(message_size_bytes_max +
                                                                     (keys == nullptr ? 0 : kCurveOverheadBytes))) &&
                (keys == nullptr
-                    // No ZAP handler runs; the domain keeps libzmq from speaking ZMTP 1 and 2, which have no handshake.
+                    // No ZAP handler runs; the domain keeps libzmq from accepting ZMTP 1 and 2, which have no
+                    // handshake.
                     ? dealer.set(ZMQ_ZAP_DOMAIN, std::string{"gateway"})
                     : dealer.set(ZMQ_CURVE_SERVERKEY, encode_public_key(keys->server)) &&
                           dealer.set(ZMQ_CURVE_PUBLICKEY, keys->own.public_text) &&

@@ -1,5 +1,5 @@
-// One libzmq DEALER with one connection, and the monitor that reports its state: the only file of the product that
-// knows zmq.h. libzmq never reconnects by itself.
+// One libzmq DEALER with one connection, and the monitor that reports its state. The only product code that includes
+// zmq.h. libzmq never reconnects by itself.
 //
 // libzmq's thread reads whatever the server sends. Whole messages are bounded as long as they are received soon; the
 // parts of an unfinished message are not bounded (docs/decisions/own-zmtp-server.md).
@@ -34,7 +34,7 @@ public:
         kOtherMechanism,  // the server uses keys and we don't, or the reverse
         kKeyRefused,
         kOtherKey,        // the server doesn't have the expected key
-        kNotZmtp,         // or another version or socket type
+        kNotZmtp,         // not ZMTP, or another version or socket type
         kHandshakeEnded,  // the server closed the connection
         kEnded,           // messages received before can still be read
     };
@@ -58,10 +58,10 @@ public:
 
     // Whether a message can be received, or a rejected one can be sent now.
     [[nodiscard]] bool can_go_on() const;
-    // Readable when can_go_on() or next_event() may have changed; wait only after both had nothing.
+    // Readable when can_go_on() or next_event() may have changed; wait only after both returned nothing.
     [[nodiscard]] std::array<int, 2> fds() const;
 
-    // Drops messages that aren't on their way yet.
+    // Drops messages that haven't been sent yet.
     void forget_unsent();
 
 private:

@@ -1,13 +1,12 @@
 // The client of gateways and query processes: a libzmq DEALER that reconnects, with a new socket for each connection.
 // Messages have one part.
 //
-// Nothing begins before the first call of a method below: until then libzmq has no thread. It reconnects after pauses
-// that double, with a random part. It closes the connection if the server
+// libzmq starts no thread before the first call of a method below. It reconnects after pauses that double, with a
+// random part. It closes the connection if the server
 //   - fails the handshake, doesn't have the expected key, or rejects ours;
 //   - sends what isn't ZMTP 3, a message of several parts or of more than `message_size_bytes_max`;
-//   - sends more than `frames_burst` frames above `frames_per_second` and one per message sent to it.
-// trouble() says which of these it was. It doesn't detect a silent server: the caller decides how long to wait for an
-// answer.
+//   - sends more than `frames_burst` frames above `frames_per_second` and one per message sent to it. trouble() names
+//     which of these happened. It doesn't detect a silent server: the caller decides how long to wait for an answer.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +36,7 @@ struct DealerOptions {
 
 class Dealer : NonCopyable {
 public:
-    // With `keys` it speaks CURVE. Errors: kUsage (endpoint, named with "--gateway"), kInvalid (not a pair of keys).
+    // With `keys` it uses CURVE. Errors: kUsage (endpoint, named with "--gateway"), kInvalid (not a pair of keys).
     [[nodiscard]] static Result<std::unique_ptr<Dealer>> connect(const std::string& endpoint, const ConnectKeys* keys,
                                                                  const DealerOptions& options);
 

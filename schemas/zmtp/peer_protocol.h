@@ -2,8 +2,8 @@
 //
 //   greeting ─▶ handshake: READY, or by CURVE HELLO and INITIATE ─▶ messages of one part, commands between them
 //
-// It has no socket and keeps no bytes: next() gets the received bytes, says what they begin with, and is called again
-// with the rest. One thread.
+// It has no socket and keeps no bytes: next() takes the received bytes, returns what they begin with, and is called
+// again with the rest. One thread.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ public:
     void append_greeting(std::string& out) const;
 
     [[nodiscard]] Step next(std::span<const std::byte> input, Turn& turn);
-    // The size of the greeting or frame that begins with these bytes, as far as they tell it.
+    // The size of the greeting or frame that begins with these bytes, as far as they contain it.
     [[nodiscard]] std::size_t announced_size_bytes(std::span<const std::byte> input) const;
 
     void accept(std::string& out);

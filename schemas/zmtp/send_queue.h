@@ -1,4 +1,4 @@
-// Frames on their way to one peer: keeps in order what the kernel doesn't accept at once. The owner bounds it, by
+// Frames on their way to one peer: holds, in order, those that the kernel hasn't accepted yet. The owner bounds it, by
 // count() and size_bytes(). One thread.
 #pragma once
 
@@ -22,7 +22,7 @@ public:
 
 private:
     std::list<std::string> waiting_;
-    std::size_t sent_size_bytes_ = 0;  // of the first entry
+    std::size_t sent_size_bytes_ = 0;  // of the first entry: bytes already sent
     std::size_t size_bytes_ = 0;
 };
 

@@ -5,11 +5,11 @@
 //   peer ◀─ SendQueue ◀─ replies of the handshake, send()
 //
 // For each peer it keeps the unfinished frame, messages that its sink had no space for, and unread replies: together at
-// most `buffered_size_bytes_max` over all peers. At that limit it closes the connection that has held most for longest.
-// In addition a connection takes about 1 KB.
+// most `buffered_size_bytes_max` over all peers. At that limit it closes the connection that has held the most bytes
+// for the longest time. In addition a connection takes about 1 KB.
 //
-// In each run, connections without an unfinished frame are read first; of the others 256 KiB in all, so that small
-// messages don't wait for large ones.
+// In each call of run_once(), connections without an unfinished frame are read first; of the others 256 KiB in all, so
+// that small messages don't wait for large ones.
 //
 // It closes, and counts by reason:
 //   - above `connections_max`: the connection that the sink chooses, or the newest;

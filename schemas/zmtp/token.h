@@ -16,7 +16,7 @@ using TokenHash = std::array<unsigned char, 32>;  // SHA-256; tokens have 256 ra
 
 [[nodiscard]] TokenHash hash_of_token(std::string_view token);
 
-// In a time that doesn't depend on the hashes.
+// The time that it takes doesn't depend on the hashes.
 [[nodiscard]] bool is_same_hash(const TokenHash& a, const TokenHash& b);
 
 }  // namespace perfleet
