@@ -161,7 +161,7 @@ void set_formatter(CLI::App& app, const std::shared_ptr<HelpText>& formatter) {
     }
 }
 
-// In words of the command line: CLI11 speaks of its own types.
+// In the command line's words: CLI11's messages name its own types.
 std::string in_plain_words(const std::string& text) {
     struct Wording {
         const char* pattern;

@@ -9,7 +9,7 @@
 
 namespace perfleet {
 
-// Of the command line; each manual page has it, those of daemons kExitStatusesOfDaemons.
+// Exit statuses of commands, for their manual pages; kExitStatusesOfDaemons has those of daemons.
 inline constexpr const char* kExitStatuses =
     "Exit status: where a COMMAND ran to its end, its own (128 + N: signal N ended it); else\n"
     "  0  done; also where a comparison is undecided\n"
@@ -22,9 +22,9 @@ inline constexpr const char* kExitStatusesOfDaemons =
     "  1  failed, or not everything was delivered or kept\n"
     "  2  wrong usage";
 
-// Sets the variables of the options of `app`. Returns nothing if the program should continue, else its exit status: 0
-// after help or the version were printed on standard output; 2 after standard error got a message about what is wrong,
-// and which option or command was probably meant.
+// Sets the variables of the options of `app`. Returns nothing if the program should continue, else its exit status. 0:
+// help or the version was printed on standard output. 2: standard error got a message that says what is wrong, and
+// which option or command was probably meant.
 //
 // Beside its options each program accepts two as its first argument that --help doesn't show:
 //   --completion bash|zsh|fish           prints completion for a shell

@@ -12,20 +12,20 @@ namespace perfleet {
 // Each text is empty where the option isn't given.
 struct HttpOptions {
     std::string address;              // HOST:PORT or unix:PATH; empty: no HTTP
-    std::string service_key{"comm"};  // whose rows are a service
-    bool takes_profiles = false;      // that are posted
+    std::string service_key{"comm"};  // the key whose values are services
+    bool takes_profiles = false;      // accepts profiles that are posted
     std::string tokens;               // files
     std::string certificate;
     std::string key;
     std::string client_ca;
     std::string debuginfod_upstream;  // a URL
 
-    // Those beside --http, for a process that gets the same.
+    // The options beside --http, to pass on to another process.
     [[nodiscard]] std::vector<std::string> arguments() const;
 };
 
-// The address where HTTP is served. Without tokens or client certificates only this machine may reach it, and another
-// one only with TLS. Errors: kUsage.
+// The address where HTTP is served. Without tokens or client certificates only this machine may reach it; other
+// machines only with TLS. Errors: kUsage.
 [[nodiscard]] Result<ListenAddress> parse_http_address(const HttpOptions& options);
 
 [[nodiscard]] std::vector<OptionRow> http_rows(HttpOptions& options);

@@ -32,7 +32,7 @@ inline constexpr unsigned kSocketMode = 0660;
 [[nodiscard]] Result<ListenAddress> parse_listen_address(const std::string& option, const std::string& text,
                                                          std::uint16_t example);
 
-// Of `unix:PATH`; nothing if the text is another one. Errors: kUsage.
+// Parses `unix:PATH`; nothing for any other text. Errors: kUsage.
 [[nodiscard]] Result<std::optional<ListenAddress>> parse_socket_path(const std::string& option,
                                                                      const std::string& text);
 

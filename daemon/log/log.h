@@ -1,4 +1,4 @@
-// A daemon's log on standard error: levels, one line per event, rate-limited. The only place that knows spdlog.
+// A daemon's log on standard error: levels, one line per event, rate-limited. The only code that uses spdlog.
 //
 // Any thread. Suppressed messages are counted, and the count is logged with the next message of that kind, or at the
 // end.

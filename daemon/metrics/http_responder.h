@@ -1,7 +1,7 @@
 // Answers `GET PATH` over HTTP/1.1, one request a connection, on a thread of its own.
 //
 // Bounded: kConnectionsMax connections, each with a request of at most kRequestSizeBytesMax and one answer. A
-// connection that hasn't sent its request or read its answer within kRequestNsMax is closed. When one more comes, a
+// connection that hasn't sent its request or read its answer within kRequestNsMax is closed. For one connection more, a
 // random one of those that haven't sent their request is closed: a flood mostly hits itself, and a client that sends
 // its request at once is served.
 #pragma once

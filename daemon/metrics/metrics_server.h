@@ -1,4 +1,4 @@
-// Answers `GET /metrics` with the program's metrics as Prometheus text. The only place that knows prometheus-cpp.
+// Answers `GET /metrics` with the program's metrics as Prometheus text. The only code that uses prometheus-cpp.
 //
 // Has one thread, which calls the source once per scrape. Limits for clients: daemon/metrics/http_responder.h.
 #pragma once

@@ -6,8 +6,8 @@
 
 namespace perfleet {
 
-// Opens standard descriptors that are closed, so that no file or socket gets their numbers and with them the program's
-// output. They lead nowhere: using them still fails.
+// Opens standard descriptors that are closed, so that no file or socket gets their numbers and then receives the
+// program's output. Reading from them and writing to them still fails.
 //
 // From then on an uncaught std::bad_alloc, or std::system_error of a thread that can't be started, ends the program
 // with exit status 1 and a sentence on standard error that names the limit and the way out.

@@ -1,8 +1,8 @@
 // Receives SIGTERM, SIGINT, and SIGHUP unless it was ignored (nohup): sets a flag and an eventfd, for loops that wait
 // on descriptors.
 //
-// One at a time. Threads that are made later block the signals, and a thread of this object takes them; those that are
-// there already pass them on to it.
+// Only one exists at a time. Threads started later block the signals, and a thread of this object receives them;
+// threads that exist already pass them on to it.
 #pragma once
 
 #include <atomic>
