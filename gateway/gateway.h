@@ -26,7 +26,7 @@ struct GatewayOptions {
     std::vector<std::string> listen;
     // Gets messages for operators ("can't store: …"), on any of the gateway's threads. May be empty.
     LogSink log;
-    // Memory that peers may fill. The caller gives the store its part when it opens it.
+    // Memory that peers may fill. The caller passes the store's share when it opens the store.
     MemoryPlan memory{};
     // Both or none. With keys only collectors whose NAME.pub is in the folder may connect, each as the target that its
     // file names (schemas/peers).

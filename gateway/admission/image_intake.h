@@ -1,10 +1,10 @@
-// Fetches the images that collectors offer and the store lacks: asks for them chunk by chunk, puts the chunks together,
+// Fetches the images that collectors offer and the store lacks: requests them chunk by chunk, puts the chunks together,
 // and hands over complete images to be checked (image_checker.h).
 //
 // One image is in transfer per peer. Images in transfer and images that wait for their check take at most
-// `size_bytes_max`; an image that doesn't fit, or whose owner has no budget (image_budget.h), is asked for later. An
-// image is asked of one peer at a time, so it travels once even if many peers have it. When a connection ends in the
-// middle of an image, the received part is kept for when the session comes back. One thread.
+// `size_bytes_max`; an image that doesn't fit, or whose owner has no budget (image_budget.h), is requested later. An
+// image is requested from one peer at a time, so it travels once even if many peers have it. When a connection ends in
+// the middle of an image, the received part is kept for when the session comes back. One thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace perfleet {
 
 class ImageIntake {
 public:
-    // A NeedImage message to a peer. Without a build-id it says that nothing more of the last offer_more() is needed.
+    // A NeedImage message to a peer. Without a build-id: nothing more of the last offer_more() is needed.
     struct Request {
         std::string routing_id;
         std::string build_id;
@@ -51,7 +51,7 @@ public:
     // The images that a peer has; offers beyond limits are ignored. Replaces the peer's earlier offers.
     void offer(std::string_view routing_id, Offerer from, std::span<const ImageOfferUntrusted> offers_untrusted);
 
-    // Adds offers. When none of them is needed any more, next() gives a question without a build-id.
+    // Adds offers. When none of them is needed any more, next() returns a request without a build-id.
     void offer_more(std::string_view routing_id, Offerer from, std::span<const ImageOfferUntrusted> offers_untrusted);
 
     // The peer's connection has ended.
@@ -84,14 +84,14 @@ private:
     struct Offer {
         std::string build_id;
         std::uint16_t type = 0;
-        std::uint64_t size_bytes = 0;  // 0: the first chunk says it
+        std::uint64_t size_bytes = 0;  // 0: unknown before the first chunk
     };
     struct Transfer {
         Offer offer;
         std::uint64_t reserved_bytes = 0;  // of size_bytes_
         std::string bytes;
         std::uint64_t asked_ns = 0;
-        std::uint32_t ask_count = 0;  // without an answer
+        std::uint32_t ask_count = 0;  // requests without an answer
     };
     // The received part of an image whose peer has disconnected.
     struct Rest {

@@ -26,10 +26,12 @@ static_assert(kAheadForgottenNs > 2 * limits::kRetryDeferredNs);
 // -- sessions ---------------------------------------------------------------------------------------------------------
 inline constexpr std::size_t kSessionOverheadBytes = 2'048;   // per session in memory, plus twice its Hello
 inline constexpr std::uint32_t kSessionsKnownMax = 1U << 18;  // stored sessions whose identity is compared
-// Refused batches of a session that a reconnected collector hears of before its Welcome. The replies that wait for a
-// peer are bounded, and the Welcome must fit behind these. A batch beyond this number is sent again and refused again.
+// How many refused batches of a session a reconnected collector is informed of before its Welcome. The replies that
+// wait for a peer are bounded, and the Welcome must fit behind these. A batch beyond this number is sent again and
+// refused again.
 inline constexpr std::uint32_t kRefusalsRememberedMax = 8;
-inline constexpr std::uint32_t kPartitionsRememberedMax = 4;  // of a session: that have its definition, and chosen ones
+inline constexpr std::uint32_t kPartitionsRememberedMax = 4;  // of a session: those with its definition, and the chosen
+                                                              // ones
 
 // -- delivery ---------------------------------------------------------------------------------------------------------
 inline constexpr std::size_t kBatchSizeBytesGuess = 16U << 10;  // of a session that has sent no batch yet
@@ -87,8 +89,8 @@ inline constexpr std::uint64_t kImageCpuNsMax = 2'000'000'000;
 inline constexpr std::uint64_t kImageCpuNsASecond = 100'000'000;
 inline constexpr std::uint32_t kImageChecksOfOwnerMax = 4;  // waiting or running
 inline constexpr std::uint32_t kImageOwnersMax = 65'536;    // with a budget that isn't full
-// A refused image counts as this many bytes plus those that it unpacked to, as a strike and in its owner's budget: the
-// fifth within a second closes the connection, or an earlier one.
+// A refused image counts as this many bytes plus those that it unpacked to, as a strike and in its owner's budget. At
+// the latest, the fifth within a second closes the connection.
 inline constexpr std::uint64_t kImageRefusedBytes = kStrikesSizeBytesMax / 4;
 
 }  // namespace perfleet::intake_limits

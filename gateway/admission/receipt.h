@@ -1,5 +1,5 @@
-// What the receiver's clock says of a session: when it was first received and, if its target has no clock of the day,
-// when it began.
+// Times of a session by its receiver's clock: when it was first received and, if its target has no time of day, when it
+// began.
 //
 // Values; no errors.
 #pragma once

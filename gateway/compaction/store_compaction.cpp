@@ -62,7 +62,8 @@ private:
                     ++counts_.failures;
                 }
                 if (!has_failed && log_) {
-                    // Trouble with the store is logged by the thread that stores; this one only waits until it is over.
+                    // Errors of the store are logged by the thread that stores; this one only waits until they are
+                    // over.
                     log_({LogLevel::kInfo, "compaction",
                           "can't compact what is stored, and tries again: " + compacted.error().message});
                 }

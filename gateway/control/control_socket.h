@@ -1,5 +1,5 @@
-// The socket over which an operator speaks to a gateway: `control.sock` in the folder of its store, for the gateway's
-// user (and root) alone. Packets, each of them a message (operator_message.h).
+// The socket for an operator's requests to a gateway: `control.sock` in the folder of its store, for the gateway's user
+// (and root) alone. Packets, each of them a message (operator_message.h).
 //
 // Descriptors are close-on-exec.
 #pragma once

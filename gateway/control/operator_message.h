@@ -10,7 +10,7 @@
 //                                                            no_answer
 //
 // Numbers are decimal, SESSION is 32 hexadecimal digits; EVENT and REASON take the rest of the line. The first word is
-// the version: another one is refused. Each order is answered once, in any order.
+// the version: another one is refused. Each request is answered once; answers may come in any order.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Where the gateway gets operators' requests from and sends the answers to.
+// A source of operators' requests, which also takes the answers to them.
 //
 // One thread; no call blocks.
 #pragma once

@@ -1,4 +1,4 @@
-// Operators' requests that are entered in a store that several gateways share (storage/engine/request_box.h): this
+// Operators' requests that are placed in a store that several gateways share (storage/engine/request_box.h): this
 // gateway takes those for its shards.
 //
 // One thread; no call blocks. Bounded: RequestBox::kRequestsMax without an answer; further ones are refused. Requests

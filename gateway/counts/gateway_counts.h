@@ -30,7 +30,7 @@ PERFLEET_REASONS(
     kUnreadable,  // its lists are not Cap'n Proto of this schema: pointers out of bounds, too deep, read twice
     kTooLarge,    // counts or bytes past a limit
     kHeader,      // its numbers contradict each other
-    kFuture,      // a time bucket far ahead of the gateway's clock, and has been for a while
+    kFuture,      // a time bucket that has been far ahead of the gateway's clock for a while
     kCounters,    // invalid counters
     kRange,       // invalid dropped ranges
     kSeal,        // the seal doesn't match the content
@@ -76,7 +76,7 @@ PERFLEET_REASONS(ImageRefusal,
 // The outcome of an operator's request to one session.
 PERFLEET_REASONS(RequestOutcome, kApplied,
                  kRefused,       // by the target, or invalid for the session
-                 kNotConnected,  // no peer speaks for the session now
+                 kNotConnected,  // no peer is attached to the session now
                  kNoAnswer)      // within the operator's timeout
 
 }  // namespace perfleet

@@ -27,7 +27,7 @@ public:
     // Acknowledges once with the next send_due(), however often this is called until then.
     void acknowledge_soon(const SessionPtr& session);
 
-    // Sends requested acknowledgements, and credit to waiting sessions as far as there is any.
+    // Sends requested acknowledgements, and credit to waiting sessions as far as any is left.
     void send_due(std::uint64_t now_ns);
 
     // Repeats acknowledgements, which may have been lost, to peers that got none for a while. Call it every interval.

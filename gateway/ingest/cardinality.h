@@ -35,8 +35,8 @@ public:
     // Remembers a session that the store has.
     void know(const SessionRecord& session);
 
-    // Counts a session that isn't known yet. Returns why it exceeds a limit, in words for its collector, and then
-    // counts nothing; empty: it is accepted.
+    // Counts a session that isn't known yet. Returns which limit it exceeds, as text for its collector, and then counts
+    // nothing; empty: it is accepted.
     [[nodiscard]] std::optional<std::string> admit(const SessionRecord& session, std::uint64_t now_ns);
 
 private:

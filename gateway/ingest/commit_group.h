@@ -21,7 +21,7 @@ public:
         std::uint64_t stored = 0;
         std::uint64_t duplicate = 0;
         std::uint64_t expired = 0;
-        std::uint64_t skipped = 0;  // seqs that the collectors say they don't keep any more
+        std::uint64_t skipped = 0;  // seqs that the collectors report as dropped
         std::uint64_t rows_stored = 0;
         LossCounts rows_lost{};           // reported by batches and ends of this group
         std::vector<std::string> images;  // build-ids

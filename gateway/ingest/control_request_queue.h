@@ -37,12 +37,12 @@ public:
     ControlRequestQueue(std::uint64_t incarnation, PeerLink& link) : incarnation_{incarnation}, link_{link} {}
 
     // Queues a request to this session, for at most kRequestTimeoutNsMax. `session` is null if it isn't known, or no
-    // peer speaks for it.
+    // peer is attached to it.
     void place(RequestTicket ticket, const OperatorCommand& order, const SessionPtr& session, std::uint64_t now_ns);
     // The operator has disconnected. The request may have been applied.
     void withdraw(RequestTicket ticket);
 
-    // A peer speaks for the session, again or for the first time.
+    // A peer is attached to the session, again or for the first time.
     void attach(const Session& session, std::uint64_t now_ns);
     void take(const Session& session, const ControlledUntrusted& controlled, std::uint64_t now_ns);
     void tick(const SessionTable& table, std::uint64_t now_ns);

@@ -46,7 +46,7 @@ public:
         return account.batch_size_bytes <= budget_bytes_ - promised_bytes_;
     }
 
-    // No peer speaks for the session any more.
+    // No peer is attached to the session any more.
     void close(CreditAccount& account, Seq limit);
 
     // Stops counting credit that wasn't used for kCreditHoldNs; to be called while others wait. The credit stays valid,
@@ -57,8 +57,8 @@ public:
     [[nodiscard]] std::size_t budget_bytes() const { return budget_bytes_; }
 
 private:
-    // Most credit that the account may hold: half of the windows' part that others leave, so that the next peer gets
-    // some, too; at least one batch if there is space.
+    // The most credit that the account may hold: half of the windows' part that others leave, so that the next peer
+    // gets some, too; at least one batch if there is space.
     [[nodiscard]] std::uint64_t most_for(const CreditAccount& account) const;
     [[nodiscard]] std::size_t windows_bytes() const { return budget_bytes_ / 2; }
     void count(CreditAccount& account, std::uint64_t promised_bytes);

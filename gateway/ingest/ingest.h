@@ -47,7 +47,7 @@ public:
         std::uint32_t sessions_max = limits::kGatewaySessionsMax;  // in memory
         Cardinality::Limits cardinality;
         std::uint64_t clock_timeout_ns = intake_limits::kClockTimeoutNs;
-        bool asks_for_symbols = true;                                          // of images that collectors offer
+        bool asks_for_symbols = true;                                          // requests images that collectors offer
         std::function<std::uint8_t(const SessionRecord&)> retention_class_of;  // empty: all are in class 0
         // Starts the check of an image; its outcome goes to image_checked(). Empty: images are checked at once.
         std::function<void(ReceivedImage)> check_image;
@@ -88,7 +88,7 @@ public:
     // memory for them beside what collectors send); those of tick().
     [[nodiscard]] Result<Done> keep_image(std::string build_id, ImageContent content, const Now& now);
 
-    // Does what is due: commits, acknowledges, asks for images. Call it after a few take()s and at next_due_ns().
+    // Does what is due: commits, acknowledges, requests images. Call it after a few take()s and at next_due_ns().
     // Errors: those of the store that can't be retried. One that can (full disk, I/O) is logged once; the group is kept
     // and retried, and no batch is accepted until it is stored.
     [[nodiscard]] Result<Done> tick(const Now& now);

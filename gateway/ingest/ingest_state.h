@@ -58,7 +58,8 @@ struct Ingest::State {
 
     void log(const LogEvent& event) const;
     [[nodiscard]] std::uint64_t time_ns(const Now& now) const;
-    // Logs what a collector does, in its own words: only a few lines per interval, without control characters.
+    // Logs an event of a collector with text from the collector: only a few lines per interval, without control
+    // characters.
     void warn(std::string text);
     [[nodiscard]] bool is_stuck() const { return retry_after_ns != 0; }
     void send(const std::string& routing_id, const Frame& frame) const { link.send(routing_id, frame); }
@@ -71,7 +72,7 @@ struct Ingest::State {
 
     // -- messages: ingest_messages.cpp
 
-    // The session that this peer speaks for, if it is `named`; else null, and the peer is asked for a Hello.
+    // The session that this peer is attached to, if it is `named`; else null, and the peer is asked for a Hello.
     SessionPtr session_of(const std::string& routing_id, const SessionId& named);
     // Grants a session id. A peer that was granted one and asks again, because its Welcome was lost or is on the way,
     // gets the same id; one that has sent batches knows its id, so it asks for another session.
@@ -108,7 +109,7 @@ struct Ingest::State {
     void ask_for_image(const std::string& routing_id, const Now& now);
     [[nodiscard]] ImageIntake::Offerer offerer(const std::string& routing_id, SessionId session) const;
 
-    // -- shards that come and go
+    // -- gained and lost shards
     Result<Done> take_shard_news(const Now& now);
     // Remembers a stored session; nothing else of it is kept in memory.
     void know(const SessionRecord& stored);
@@ -130,7 +131,7 @@ struct Ingest::State {
     void ask_again();
     void store_again();
     Result<Done> wait_for_store(const Error& error, const Now& now);
-    // Repeats acknowledgements, which may have been lost, to all peers, and looks after images.
+    // Repeats acknowledgements, which may have been lost, to all peers, and continues transfers of images.
     void go_round(const Now& now);
     // Logs damage of the store that was found since the last call.
     void report_damage();

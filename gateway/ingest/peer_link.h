@@ -1,4 +1,4 @@
-// How replies are sent to peers.
+// Sends replies to peers.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ namespace perfleet {
 
 class SessionMonotonicity {
 public:
-    // What a Hello claims; not believed yet.
+    // What a Hello claims; not verified yet.
     struct Claim {
         Ticks clock;  // 0: not sent
         Seq oldest_retained;

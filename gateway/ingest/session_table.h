@@ -1,4 +1,4 @@
-// The sessions that peers speak for, and which peer speaks for each.
+// The sessions that peers are attached to, and the peer of each.
 //
 // Bounded by count and by the size of descriptions. When the table is full, sessions are forgotten and their peers
 // asked for a Hello: first sessions without a peer, then those of which nothing is stored (so that a peer that opens
@@ -36,7 +36,7 @@ struct Session {
     SessionRecord record;
     std::size_t size_bytes = 0;  // approximate size in memory
     bool granted = false;        // the gateway chose its id
-    std::string routing_id;      // of the peer that speaks for it; empty: none does
+    std::string routing_id;      // of the peer that is attached to it; empty: none is
 
     SeqProgress progress;  // durable or resolved
     SessionMonotonicity monotonicity;
@@ -63,12 +63,12 @@ struct Session {
 
     bool was_ignored_while_stuck = false;  // sent a message while the store was stuck; the peer sends it again
     bool is_deferred = false;              // since its last Hello
-    std::uint64_t ahead_since_ns = 0;  // when the first of its batches ahead of the gateway's clock came; 0: none did
+    std::uint64_t ahead_since_ns = 0;      // arrival of the first of its batches ahead of the gateway's clock; 0: none
     std::uint64_t ahead_last_ns = 0;
     bool needs_ack = false;
     std::uint64_t acknowledged_ns = 0;
     ReportedLosses losses;
-    std::uint64_t unacknowledged_since_ns = 0;  // when the oldest batch came that waits for its group; 0: none waits
+    std::uint64_t unacknowledged_since_ns = 0;  // arrival of the oldest batch that waits for its group; 0: none waits
     std::uint64_t repeat_after_ns = 0;          // until its acknowledgement is repeated, if nothing happens
     std::list<std::shared_ptr<Session>>::iterator age;  // in one of the table's lists
     bool is_new = true;                                 // in the list new_, else in by_age_
@@ -112,13 +112,13 @@ public:
     // Adds it, forgetting others if the table is full. False: no space, because all others are being stored.
     [[nodiscard]] bool insert(const SessionPtr& session);
 
-    // Makes the peer speak for the session, in place of the one before.
+    // Attaches the peer to the session, in place of the one before.
     void attach(const SessionPtr& session, std::string_view routing_id);
     // A session that has ended is forgotten with its peer.
     void detach(std::string_view routing_id);
 
-    // Forgets all sessions of the shard's targets, of which none may be in a group. Returns the peers that spoke for
-    // them.
+    // Forgets all sessions of the shard's targets, of which none may be in a group. Returns the peers that were
+    // attached to them.
     [[nodiscard]] std::vector<std::string> leave_shard(std::uint16_t shard, ShardCount shards);
 
     // Marks the session as just used.

@@ -29,7 +29,7 @@ struct MemoryPlan {
     [[nodiscard]] constexpr std::size_t buffered_bytes() const { return size_bytes / 32 * 11; }
     [[nodiscard]] constexpr std::size_t connections_max() const { return size_bytes / 32 * 4 / kConnectionSizeBytes; }
     [[nodiscard]] constexpr std::size_t inbox_bytes() const { return size_bytes / 32 * 3; }
-    // Half of the inbox: a peer's message is accepted while as much as the peer has waiting is free.
+    // Half of the inbox: a peer's message is accepted while the free space is at least what the peer has waiting.
     [[nodiscard]] constexpr std::size_t credit_bytes() const { return inbox_bytes() / 2; }
     [[nodiscard]] constexpr std::size_t sessions_bytes() const { return size_bytes / 32 * 3; }
     // What is kept of every session of the store: a few bytes each (gateway/ingest/known_keys.h).

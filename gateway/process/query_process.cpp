@@ -141,8 +141,8 @@ Result<std::unique_ptr<Run>> fork_program(const QueryProcess::Options& options, 
         return error_from_errno(errno, "fork");
     }
     if (pid == 0) {
-        // Only async-signal-safe calls: other threads may hold locks.
-        // At once: what it still passed on, of pushed profiles, the next gateway's query process couldn't know.
+        // Only async-signal-safe calls: other threads may hold locks. At once: the next gateway's query process would
+        // not know of pushed profiles that this one still passed on.
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         sigset_t none;
         sigemptyset(&none);

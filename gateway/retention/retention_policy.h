@@ -1,4 +1,4 @@
-// How long and how much of the stored data is kept, and which buckets must be dropped.
+// Retention limits by age and size, and which buckets must be dropped under them.
 //
 // Plain values and a pure function: the caller passes the time.
 #pragma once
@@ -23,7 +23,8 @@ struct RetentionPolicy {
     [[nodiscard]] bool keeps_everything() const { return !age_s && !size_bytes; }
 };
 
-// The limits of one gateway of several that share a store: its part of the size limit is its part of all stored bytes.
+// The limits of one gateway of several that share a store: its share of the size limit is its share of all stored
+// bytes.
 [[nodiscard]] RetentionPolicy own_part_of(const RetentionPolicy& policy, std::uint64_t own_bytes,
                                           std::uint64_t others_bytes);
 

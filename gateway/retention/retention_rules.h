@@ -1,4 +1,4 @@
-// Which sessions' rows are kept, how long and within how many bytes: the operator's file of retention classes.
+// The operator's file of retention classes: which sessions' rows are kept how long, and within how many bytes.
 //
 //   # class NAME NUMBER  WHICH SESSIONS                              keep HOW LONG [HOW MUCH]
 //   class dev    1       {env="dev"}                                 keep 3d
