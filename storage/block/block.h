@@ -63,7 +63,7 @@ enum class BlockCheck : std::uint8_t { kAllColumns, kWhenDecoded };
 [[nodiscard]] Result<BlockView> parse_block_untrusted(std::string_view bytes_untrusted,
                                                       BlockCheck check = BlockCheck::kAllColumns);
 
-// The last seq that the header names, unchecked: tells which blocks are worth parsing. `first_seq` if there is no
+// The last seq that the header names, unchecked, to decide which blocks are worth parsing. `first_seq` if there is no
 // header.
 [[nodiscard]] Seq peek_last_seq_untrusted(std::string_view bytes_untrusted, Seq first_seq);
 

@@ -50,9 +50,9 @@ public:
     void forget_day(const Partition& partition);
 
     [[nodiscard]] std::optional<Work> take(UtcNs now);
-    // Returns work of which a rest can't be compacted yet: it is due again later.
+    // Puts back work of which a part can't be compacted yet: it is due again later.
     void defer(const Work& work, UtcNs now);
-    // Returns unfinished work: it is the next work.
+    // Puts back unfinished work, as the next work.
     void take_up(const Work& work);
     // Whether no batch was stored since the work was taken, so that the partition may be marked.
     [[nodiscard]] bool is_unchanged(const Work& work) const;

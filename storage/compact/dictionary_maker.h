@@ -2,8 +2,8 @@
 // storage/FORMAT.md.
 //
 // A map names the definitions that it was made from and the dictionary that it refers to, so if either changes
-// meanwhile, the map is ignored, never wrong. Makes them again if something has come since: the same definitions give
-// the same bytes, and what is stored already isn't written again. Memory: as PartitionNodes.
+// meanwhile, the map is ignored, never wrong. Makes them again if definitions were added since: the same definitions
+// give the same bytes, and what is stored already isn't written again. Memory: as PartitionNodes.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ struct SessionBatches {
     bool is_whole = true;  // false: there are more than limits::kMadeBatchesMax batches, and these are the first
 };
 
-// Damaged records are left out: a reader who can read them ignores what is made without them.
+// Damaged records are left out: a reader that can read them ignores summaries and dictionaries made without them.
 [[nodiscard]] Result<SessionBatches> read_session_batches(const KeyedReads& reads, const Partition& partition,
                                                           const SessionName& session);
 

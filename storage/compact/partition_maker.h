@@ -1,4 +1,4 @@
-// What makers that work on one partition beside the writer have in common.
+// The base of makers that work on one partition beside the writer.
 //
 // One thread.
 #pragma once

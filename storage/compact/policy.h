@@ -1,4 +1,4 @@
-// What compaction makes beside compacted blocks, and when.
+// Which data compaction makes beside compacted blocks, and when.
 #pragma once
 
 #include <cstdint>

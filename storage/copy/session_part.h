@@ -58,9 +58,9 @@ struct PartCopy {
 [[nodiscard]] Result<PartCopy> copy_part(const Engine& from, Engine& to, const SessionPart& part,
                                          const SessionPart& part_there, bool is_alone);
 
-// As copy_part, for parts that interleave: takes apart what both have, batch by batch, because a compacted block or
-// list of records would span seqs of the other. In one write. Errors: also kCorrupt (`to` has something unreadable;
-// then nothing is changed).
+// As copy_part, for parts that interleave: splits the compacted blocks and records of both into those of single
+// batches, because a compacted one would span seqs of the other part. In one write. Errors: also kCorrupt (`to` has
+// something unreadable; then nothing is changed).
 [[nodiscard]] Result<PartCopy> merge_part(const Engine& from, Engine& to, const SessionPart& part,
                                           const SessionPart& part_there);
 

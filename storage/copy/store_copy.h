@@ -1,8 +1,8 @@
 // Copies a store into another one, new or not, and compares the two.
 //
-// A session's rows of an hour are copied as they are, compacted or not, unless they are in the target already: an
-// interrupted copy can be repeated and continues; a repeated one adds new rows. What retention dropped on either side
-// stays dropped there, and its rows are counted. Watermarks are copied last.
+// A session's rows of an hour are copied as they are, compacted or not, unless the target has them already. A repeated
+// copy continues an interrupted one, and adds new rows to a finished one. What retention dropped on either side stays
+// dropped there, and its rows are counted. Watermarks are copied last.
 #pragma once
 
 #include <cstdint>

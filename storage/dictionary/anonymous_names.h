@@ -1,6 +1,6 @@
-// What --anonymise puts in place of names that tell who and where: `host-1` for a target, `folder-2` for each folder of
-// a path that isn't of the system, and no arguments in command lines. A name has the same stand-in in all that a
-// process answers. Names of functions, files, threads and labels stay, and so do the fields of tracepoints.
+// The stand-ins of --anonymise for names that identify people and machines: `host-1` for a target, `folder-2` for each
+// folder of a path that isn't of the system, and no arguments in command lines. A name has the same stand-in in all
+// answers of a process. Names of functions, files, threads and labels stay, and so do the fields of tracepoints.
 //
 // Threads: any. At most kAnonymousNamesMax names are told apart; further ones share a stand-in.
 #pragma once

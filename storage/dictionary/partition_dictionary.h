@@ -21,8 +21,8 @@ namespace perfleet {
 [[nodiscard]] constexpr bool defines_stacks(Kind kind) { return kind == Kind::kImage || kind == Kind::kStack; }
 
 struct PartitionDictionary {
-    // An image as an epoch defines it, without what no name depends on: a kernel has address 0, its modules their
-    // distance from it.
+    // An image as an epoch defines it, without properties that no name depends on: a kernel has address 0, its modules
+    // their distance from it.
     struct Image {
         ImageDefinition definition;
         std::uint32_t kernel = 0;  // of a module: 1 + the index of its kernel
@@ -39,8 +39,8 @@ struct PartitionDictionary {
     };
 
     std::vector<Image> images;  // ascending; images without a kernel first
-    // Node n is nodes[n - 1]. A node stands before all that it calls, and these before its next sibling; siblings
-    // ascend by (image, offset).
+    // Node n is nodes[n - 1]. A node precedes its callees, and these precede its next sibling; siblings ascend by
+    // (image, offset).
     std::vector<Node> nodes;
 
     friend bool operator==(const PartitionDictionary&, const PartitionDictionary&) = default;

@@ -46,7 +46,8 @@ public:
     [[nodiscard]] std::size_t epoch_count() const { return maps_.size(); }
     [[nodiscard]] std::uint64_t epoch_node_count() const { return mapped_count_; }
 
-    // The dictionary and the maps of the epochs, in the order in which they were added. Ends the use of this object.
+    // The dictionary and the maps of the epochs, in the order in which they were added. The object can't be used
+    // afterwards.
     struct Made {
         PartitionDictionary dictionary;
         std::vector<std::vector<std::uint32_t>> maps;  // StackMap::nodes

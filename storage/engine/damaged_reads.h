@@ -16,11 +16,11 @@
 
 namespace perfleet {
 
-// As EngineCursor, but skips damaged places of the range: it reads everything outside of them, and inside them what
-// files other than the damaged one hold, which may be older or deleted since. Each place is reported as a gap before
-// what is read in it; ranges of lost files come first. If damaged places of one file are close together, intact keys of
-// the file between them may be skipped; they are in the gap. After a gap it reads the present state, not that at
-// opening. Errors: all except damage.
+// As EngineCursor, but skips damaged places of the range. Outside of them it reads everything; inside them it reads
+// what files other than the damaged one hold, which may be older or deleted since. Each place is reported as a gap
+// before what is read in it; ranges of lost files come first. If damaged places of one file are close together, intact
+// keys of the file between them may be skipped; they are in the gap. After a gap it reads the present state, not that
+// at opening. Errors: all except damage.
 class ReadableCursor {
 public:
     enum class InGaps : std::uint8_t {
@@ -54,7 +54,7 @@ private:
     DamagedRange gap_;
 };
 
-// Visits all keys and values of a ReadableCursor, until the visitor stops it. Without `on_damage` gaps are passed over.
+// Visits all keys and values of a ReadableCursor, until the visitor stops it. Without `on_damage` gaps are skipped.
 [[nodiscard]] Result<Done> visit_readable(
     const Engine& engine, const KeyRange& range,
     const std::function<Visit(std::string_view key, std::string_view value)>& visitor,

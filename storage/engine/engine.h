@@ -144,8 +144,8 @@ public:
 
     // Deletes every key of the range, which must not be written any more, and gives back its space; on disk when this
     // returns Done. If the disk has too little space for that, the space is given back later. After a failure or
-    // interruption any of the keys may still exist. `is_stopping` (or null), once another thread sets it, ends it
-    // early: then the keys are deleted, and some space isn't given back yet.
+    // interruption any of the keys may still exist. Another thread may set `is_stopping` (or null) to end it early:
+    // then the keys are deleted, and some space isn't given back yet.
     [[nodiscard]] virtual Result<Done> erase(const KeyRange& range, std::atomic<bool>* is_stopping) = 0;
 };
 

@@ -1,5 +1,5 @@
 // Operators' requests to gateways that share a store, without a socket to them: each goes to the holder of one shard,
-// which takes it within about a second. Requests are entered in the store: permission to write it is permission to send
+// which takes it within about a second. Requests are placed in the store: permission to write it is permission to send
 // them.
 //
 // Threads: one at a time. The texts are defined by gateway/control/operator_message.h.

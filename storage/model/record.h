@@ -32,7 +32,7 @@ struct ExpiredBatch {
 [[nodiscard]] std::string encode_record(const ExpiredBatch& batch);
 [[nodiscard]] std::string encode_record(const ImageContent& image);
 [[nodiscard]] std::string encode_record(const SessionNote& note);
-// For watermarks, counts of rows and the store's format version; 0 if the key says everything.
+// For watermarks, counts of rows and the store's format version; 0 if the key has everything.
 [[nodiscard]] std::string encode_record(std::uint64_t number);
 
 [[nodiscard]] Result<SessionRecord> decode_session_untrusted(std::string_view bytes);

@@ -1,4 +1,4 @@
-// Count, extremes, mean and variance of integers, exactly: sums and sums of squares are kept as integers wide enough
+// Count, extremes, mean and variance of integers, computed exactly. Sums and sums of squares are integers wide enough
 // for 2^64 values of 64 bits, so nothing overflows or cancels, and parts merge to the same result in any order.
 //
 // Plain values. Variance and standard deviation are those of the sample (divided by n − 1) unless the name says
@@ -48,7 +48,8 @@ public:
     [[nodiscard]] std::optional<long double> second_moment_about(std::uint64_t centre) const;
 
     friend bool operator==(const Moments&, const Moments&) = default;
-    // Mean of `second` − mean of `first`, from the exact sums: not lost where both means round. Both have values.
+    // Mean of `second` − mean of `first`, from the exact sums: correct even where both means round to the same number.
+    // Both have values.
     friend long double mean_difference(const Moments& first, const Moments& second);
 
 private:

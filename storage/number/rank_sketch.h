@@ -1,5 +1,5 @@
-// A sketch of a distribution: the value of any rank to within 1/256 of it, from a few kilobytes and in one pass.
-// Integers below 256 are exact; above, each power of two is divided into 128 equal buckets.
+// A sketch of a distribution: the value of any rank, at most 1/256 off, from a few kilobytes and in one pass. Integers
+// below 256 are exact; above, each power of two is divided into 128 equal buckets.
 //
 // Merging is addition, so parts give the same sketch in any order. Error bound: the result for a rank is the middle of
 // the bucket that holds the true value, and a bucket is at most 1/128 of its values wide.

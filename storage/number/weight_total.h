@@ -1,4 +1,4 @@
-// What the weights of rows add up to, beside their sum: whether that sum is exact, and how much the weights vary.
+// Properties of a sum of rows' weights: whether the sum is exact, and how much the weights vary.
 //
 // Plain values. A weight is a signed integer of 64 bits, which columns hold in two's complement.
 #pragma once

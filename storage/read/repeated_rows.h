@@ -1,6 +1,6 @@
 // Detects rows that are stored under two keys. Compaction deletes what it has compacted; if damage hides a deletion, or
 // a lost file was put back, the small blocks and single records may exist beside the compacted ones again. The
-// compacted one counts: these classes say which key repeats it.
+// compacted one counts; these classes find the keys that repeat it.
 //
 // Threads: as the engine's reads; one object per visit.
 #pragma once
@@ -15,8 +15,8 @@
 
 namespace perfleet {
 
-// Takes the blocks of a visit in the order of their keys: a compacted block is under the first of its seqs, so before
-// all blocks that may repeat it. Reads again only if seqs overlap.
+// Takes the blocks of a visit in the order of their keys. A compacted block is under the first of its seqs, so it comes
+// before all blocks that may repeat it. Reads again only if seqs overlap.
 class RepeatedBlocks {
 public:
     explicit RepeatedBlocks(const Engine& engine) : engine_{&engine} {}

@@ -30,7 +30,7 @@ struct Matcher {
 // \\ are escapes. Errors: kUsage; the message begins with `where`, the place of the text.
 [[nodiscard]] Result<std::vector<Matcher>> parse_matchers(std::string_view text, std::string_view where = "--select");
 
-// What parse_matchers() reads back as the same.
+// The text from which parse_matchers() makes the same matchers.
 [[nodiscard]] std::string matchers_text(const std::vector<Matcher>& matchers);
 
 // The end of the matchers that begin the text: after the first } outside of strings.

@@ -17,7 +17,7 @@ namespace perfleet {
 [[nodiscard]] Result<Done> prepare_keyed_store(Engine& engine, const std::string& where,
                                                std::optional<ShardCount> shards = std::nullopt, Guard guard = 0);
 
-// Compares what gives meaning to stored rows and must never change: the session's clock and events.
+// Compares the parts of a session that give meaning to stored rows and must never change: its clock and events.
 [[nodiscard]] bool has_same_meaning(const SessionRecord& a, const SessionRecord& b);
 
 // Prepares the engine, which may be empty, and opens its store. All writes use the guard. Errors: as

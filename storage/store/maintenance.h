@@ -26,7 +26,7 @@ public:
     // kNotFound, kInvalid (not a name).
     [[nodiscard]] virtual Result<Done> name_session(const SessionName& session, std::string_view given_name) = 0;
 
-    // Drops the partitions with all contents, for ever, and counts their rows as expired; also partitions that never
+    // Drops the partitions with all contents, forever, and counts their rows as expired; also partitions that never
     // existed. Rows of damaged batch records can't be counted and stay unexplained. First the partitions are hidden and
     // counted, durably, then erased. The writer waits for one write each and a sync, but not for counting and erasing.
     // Neighbours (shards of one bucket) are erased together, which is faster.
@@ -41,11 +41,11 @@ public:
                                                      std::atomic<bool>* is_stopping) = 0;
     [[nodiscard]] Result<Done> drop(const Partition& partition);
 
-    // Removes these sessions from all partitions, for ever, and counts their rows as expired, also rows that come
-    // later. Works partition by partition; after an error call it again to remove the rest. Durable, and the space
-    // given back, when this returns Done. The writer waits while rows are counted, but not while space is given back;
-    // threads, `is_stopping` and a full disk: as drop(). Returns the rows that expired in this call, without
-    // definitions. Errors: kNotFound.
+    // Removes these sessions from all partitions, forever, and counts their rows as expired, also rows that come later.
+    // Works partition by partition; after an error call it again to remove the rest. Durable, and the space given back,
+    // when this returns Done. The writer waits while rows are counted, but not while space is given back; threads,
+    // `is_stopping` and a full disk: as drop(). Returns the rows that expired in this call, without definitions.
+    // Errors: kNotFound.
     [[nodiscard]] virtual Result<std::uint64_t> remove_sessions(std::span<const SessionName> sessions,
                                                                 std::atomic<bool>* is_stopping) = 0;
 

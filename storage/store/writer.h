@@ -64,8 +64,8 @@ public:
     // When this returns Done, all earlier changes survive kill -9 and power loss.
     [[nodiscard]] virtual Result<Done> sync() = 0;
 
-    // At the end of a writer: moves what the log holds to where readers don't replay it. Changes nothing that they
-    // read.
+    // Called before a writer closes: moves the log's contents to files that readers don't replay. Changes nothing that
+    // readers read.
     [[nodiscard]] virtual Result<Done> write_out_log() = 0;
 };
 

@@ -69,7 +69,7 @@ struct DaySummary {
     WeightTotal weights;
     std::vector<DayHour> hours;           // ascending by (partition, epoch)
     std::vector<ImageDefinition> images;  // ascending
-    std::vector<Node> nodes;              // node n is nodes[n - 1]; ascending; a caller stands before what it calls
+    std::vector<Node> nodes;              // node n is nodes[n - 1]; ascending; a caller precedes its callees
     std::vector<Name> names;              // ascending by text
     std::vector<StackSum> sums;           // of a name ascending by stack, which is a node's number, or 0: no frames
 

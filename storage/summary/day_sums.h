@@ -45,7 +45,7 @@ public:
     [[nodiscard]] std::size_t sum_count() const { return sums_.size(); }
     [[nodiscard]] std::size_t node_count() const { return tree_.nodes().size(); }
     [[nodiscard]] std::size_t image_count() const { return images_.size(); }
-    // The sum over the epochs of the sums that each would have alone.
+    // How many sums the epochs would have in total if each were summed alone.
     [[nodiscard]] std::uint64_t hour_sum_count() const { return hour_sum_count_; }
     // Upper bound of the encoded size.
     [[nodiscard]] std::size_t size_bytes_max() const;

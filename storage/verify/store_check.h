@@ -49,8 +49,8 @@ inline constexpr std::size_t kStoreDamageMax = 10'000;
 
 // With `verify` it checks table files and logs, decodes every record and block in full, recomputes each batch's seal
 // from its blocks, and builds each epoch's dictionary (contradicting definitions of a collector aren't damage). Without
-// `verify` it lists damage only as far as that hinders listing. Errors: kNotFound, kPermission, kInvalid (not a store's
-// folder); a damaged store is no error.
+// `verify` it lists only damage that prevents listing. Errors: kNotFound, kPermission, kInvalid (not a store's folder);
+// a damaged store is no error.
 [[nodiscard]] Result<StoreCheck> check_store(const std::string& where, bool verify,
                                              const ProgressReport& progress = {});
 

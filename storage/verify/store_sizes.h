@@ -1,4 +1,4 @@
-// Measures where a store's bytes are: by kind and event, by column, and beside the rows.
+// Measures what takes a store's bytes: rows by kind and event, columns, and everything beside the rows.
 #pragma once
 
 #include <compare>

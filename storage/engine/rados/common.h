@@ -1,5 +1,5 @@
-// What belongs to no shard: the store's version and images, each in an object of its own. Every writer of the store may
-// add to them without a lease, because no key there ever gets another value.
+// Data that belong to no shard: the store's version and images, each in an object of its own. Every writer of the store
+// may add to them without a lease, because no key there ever gets another value.
 //
 // Threads: any. Errors: those of the pool.
 #pragma once

@@ -1,4 +1,4 @@
-// Lists the segments of each domain of a shard, in one object per shard. README.md of this folder.
+// Lists the segments of each domain of a shard, in one object per shard. Layout: README.md of this folder.
 //
 // Plain values; read_directory() as the pool.
 #pragma once
@@ -28,7 +28,7 @@ struct Segment {
     std::string object;
     std::uint32_t order = 0;
     std::uint32_t part = 0;  // among segments that one compaction has made
-    bool is_sealed = false;  // nobody writes to it any more
+    bool is_sealed = false;  // no process writes to it any more
 
     friend auto operator<=>(const Segment&, const Segment&) = default;
 };
@@ -38,7 +38,7 @@ using SegmentList = std::vector<std::shared_ptr<const Segment>>;  // ascending
 [[nodiscard]] inline std::size_t directory_of(const Domain& domain) { return domain.partition.shard; }
 [[nodiscard]] std::string directory_object(std::size_t directory);
 
-// Keys of a directory's index. The value for a segment is encode_segment(); the value for an unused object, which must
+// Keys of a directory's index. The value for a segment is encode_segment(). The value for an unused object, which must
 // still be removed, is the time from which no reader is expected there, in s since 1970.
 [[nodiscard]] std::string segment_key(const Domain& domain, const Segment& segment);
 [[nodiscard]] std::string encode_segment(const Segment& segment);

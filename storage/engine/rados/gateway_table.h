@@ -1,6 +1,6 @@
 // The processes that write a store on RADOS, and their shards: each process has one entry, which only it writes, every
-// two seconds. Nothing is decided by this table: leases are in the directories' heads. It also has operators' requests
-// to the holders of shards, and their answers. README.md of this folder.
+// two seconds. This table decides nothing: leases are in the directories' heads. It also has operators' requests to the
+// holders of shards, and their answers. README.md of this folder.
 //
 // Errors: those of the pool.
 #pragma once

@@ -1,6 +1,6 @@
-// Who may write a shard of a store on RADOS. A lease is a number that grows with each holder, in the head of the
-// shard's directory. Every head has the number under which it was written, and every change compares it: a holder whose
-// lease was taken can't change anything more, however late it wakes up.
+// Leases: which process may write a shard of a store on RADOS. A lease is a number that increases with each holder, in
+// the head of the shard's directory. Every head has the number under which it was written, and every change compares
+// it: a holder whose lease was taken can't change anything more, however late it resumes.
 //
 // Threads: any, for different directories.
 #pragma once

@@ -1,5 +1,5 @@
-// This process among those that write a store: writes its entry every two seconds, reads the others' each second, and
-// takes its part of the shards, on threads of its own.
+// This process's membership among the writers of a store: writes its entry every two seconds, reads the others' each
+// second, and takes its share of the shards, on threads of its own.
 //
 // Threads: take_news(), let_go(), take_requests() and answer() by one thread at a time; the rest by any.
 #pragma once

@@ -68,7 +68,7 @@ public:
     [[nodiscard]] Result<Done> remove_old();
 
 private:
-    // Only this writer changes what is listed.
+    // No other process changes the segments that this writer has listed.
     [[nodiscard]] Result<bool> reload(const Domain&) const override { return false; }
 
     // -- shards

@@ -1,5 +1,5 @@
-// Plans how many shards each gateway holds, and tells which other gateways live. Every gateway computes the plan from
-// the same table (gateway_table.h); if two disagree for a moment, the directories' leases decide.
+// Plans how many shards each gateway holds, and determines which other gateways are alive. Every gateway computes the
+// plan from the same table (gateway_table.h); if two disagree for a moment, the directories' leases decide.
 //
 // Plain values; no I/O.
 #pragma once
@@ -13,14 +13,15 @@
 
 namespace perfleet {
 
-// The beats of other gateways. Counts looks instead of time: while the cluster doesn't answer, no gateway can beat.
+// The beats of other gateways. Counts checks instead of time, because no gateway can write its beat while the cluster
+// doesn't answer.
 class GatewayBeats {
 public:
-    static constexpr int kLooksMax = 6;  // looks without a new beat; then it is dead
+    static constexpr int kLooksMax = 6;  // checks without a new beat after which a gateway is dead
     static constexpr int kFreshLooksMax = 3;
-    static constexpr int kForgottenLooks = 60;  // then its entry may be removed
+    static constexpr int kForgottenLooks = 60;  // checks after which its entry may be removed
 
-    // `is_counted`: a second has passed since the last counted look.
+    // `is_counted`: a second has passed since the last counted check.
     void see(const std::vector<GatewayEntry>& table, bool is_counted);
 
     [[nodiscard]] bool is_alive(const std::string& name) const;

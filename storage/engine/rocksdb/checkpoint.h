@@ -1,4 +1,4 @@
-// Copies a store's folder as it is at one moment, beside a live writer: for backups, and for what is made from them.
+// Copies a store's folder as it is at one moment, beside a live writer: for backups, and for copies made from them.
 //
 // RocksDB's own checkpoints work only in the writer's process: a secondary instance can't keep the writer from deleting
 // a log whose contents went into a table file that it doesn't know yet, and reports nothing. So this does the same from

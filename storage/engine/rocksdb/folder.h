@@ -81,7 +81,7 @@ struct ByNumber {
 };
 using LogFiles = std::set<std::string, ByNumber>;
 [[nodiscard]] LogFiles log_files(const std::string& directory);
-// Whether none of the logs of `before` is gone.
+// Whether all logs of `before` still exist.
 [[nodiscard]] bool has_all(const LogFiles& logs, const LogFiles& before);
 
 // A new folder in the system's folder for temporary files, removed with its contents by the destructor. It is locked

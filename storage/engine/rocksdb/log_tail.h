@@ -1,5 +1,5 @@
-// Distinguishes two damages of a write-ahead log: an end that was being written during a power loss, which was never
-// acknowledged, and bytes that had been synced. RocksDB can't: both are a record whose checksum doesn't match.
+// Distinguishes two kinds of damage of a write-ahead log: an end that was being written during a power loss, which was
+// never acknowledged, and bytes that had been synced. RocksDB can't: both are a record whose checksum doesn't match.
 //
 // Every group of changes carries a sync mark: the sequence number up to which the log was known to be synced, and the
 // last number in the log before it, because some changes go to no log. A separate mark follows each sync. So the
@@ -33,9 +33,9 @@ struct LogDamage {
 [[nodiscard]] std::vector<std::string> log_losses(const std::string& directory);
 
 // Cuts off the unfinished end of the logs, which was never acknowledged. The caller holds the folder's lock. If synced
-// bytes are damaged or missing, nothing is cut: the file is also kept under its name plus `.damaged`, the loss is
-// recorded (storage/engine/rocksdb/synced_log.h), and the result is true: RocksDB must skip what it can't read. Errors:
-// kIo and the like.
+// bytes are damaged or missing, nothing is cut. The file is also kept under its name plus `.damaged`, and the loss is
+// recorded (storage/engine/rocksdb/synced_log.h). The result is then true: RocksDB must skip what it can't read.
+// Errors: kIo and the like.
 [[nodiscard]] Result<bool> cut_log_tail(const std::string& directory);
 
 }  // namespace perfleet

@@ -1,10 +1,10 @@
-// A copy of RocksDB's manifest beside it. A manifest that lacks its last edits looks complete to RocksDB, which would
-// show the store as it was before them, and at its next start delete the table files that they name. The copy reveals
-// such a loss, and repairs it.
+// A copy of RocksDB's manifest beside it. A manifest that lacks its last edits looks complete to RocksDB. RocksDB would
+// show the store as it was before these edits, and at its next start delete the table files that they name. The copy
+// reveals such a loss, and repairs it.
 //
 // `MANIFEST-NUMBER.copy` has the same bytes. The writer appends new bytes of the manifest after each flush and
-// compaction, before files that these replace are deleted, and doesn't sync it: the copy may be shorter, and never
-// states more.
+// compaction, before files that these replace are deleted, and doesn't sync it: the copy may be shorter, but never has
+// more than the manifest.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// RocksDB as an engine. Only this folder knows RocksDB; its options and reasons: storage/README.md.
+// RocksDB as an engine. The only folder that uses RocksDB; its options and reasons: storage/README.md.
 //
 // Threads: as Engine says. A writer holds the folder's lock until it is closed; a reader holds no lock, and has a
 // private temporary folder.
