@@ -110,7 +110,7 @@ Result<HttpTokens> HttpTokens::parse(std::string_view text, const std::string& p
 const HttpIdentity* HttpTokens::find(std::string_view token) const {
     const TokenHash hash = hash_of_token(token);
     const HttpIdentity* found = nullptr;
-    for (const auto& [known, identity] : tokens_) {  // all of them, so that time tells nothing
+    for (const auto& [known, identity] : tokens_) {  // compares all of them, so that the time reveals nothing
         found = is_same_hash(known, hash) ? &identity : found;
     }
     return found;

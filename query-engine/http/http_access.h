@@ -1,5 +1,5 @@
-// Who may send requests over HTTP: the owners of bearer tokens, in a file, and of client certificates; and TLS. Files
-// are read again when they change; faulty ones change nothing and are logged.
+// Access control of HTTP: the owners of bearer tokens, in a file, and of client certificates; and TLS. Files are read
+// again when they change; faulty ones change nothing and are logged.
 //
 // The format of tokens:
 //
@@ -27,9 +27,9 @@ namespace perfleet {
 // Bits of a set.
 enum class HttpRole : std::uint8_t { kNone = 0, kRead = 1, kPush = 2 };
 
-// Who sent a request, and what it may do.
+// The sender of a request, and its permissions.
 struct HttpIdentity {
-    std::string name;  // empty: nobody was asked
+    std::string name;  // empty: no credentials were required
     std::uint8_t roles = 0;
     std::uint64_t push_size_bytes_max = kNoQuota;  // in an hour
 
@@ -69,13 +69,13 @@ public:
     // Errors: kUsage, naming the file and, of tokens, the line.
     [[nodiscard]] static Result<HttpAccess> load(HttpAccessFiles files, LogSink log);
 
-    // Reads files that have changed and then stayed so between two calls.
+    // Reads files that have changed, once they stay the same between two calls.
     void refresh();
 
-    // False: whoever can connect may do all.
+    // False: any client that can connect may do everything.
     [[nodiscard]] bool asks() const { return !files_.tokens.empty() || !files_.tls.client_ca.empty(); }
     [[nodiscard]] const HttpTokens& tokens() const { return tokens_; }
-    // Null: no TLS. Another one after its files have changed.
+    // Null: no TLS. A new one after its files have changed.
     [[nodiscard]] const TlsContext& tls() const { return tls_; }
 
 private:

@@ -1,4 +1,5 @@
-// HTTP requests and replies as plain values. The server (http_server.h) makes and sends them; handlers know no socket.
+// HTTP requests and replies as plain values. The server (http_server.h) makes and sends them; handlers don't use
+// sockets.
 #pragma once
 
 #include <atomic>
@@ -23,7 +24,8 @@ struct HttpRequest {
     std::vector<std::pair<std::string, std::string>> parameters;  // of the query, decoded, in order
     HttpHeaders headers;                                          // names in lower case
     std::string body;
-    std::string client;  // who sent it: a token's name, or a client certificate's common name; empty: nobody was asked
+    std::string client;  // who sent it: a token's name, or a client certificate's common name; empty: no credentials
+                         // were required
 
     // Empty: not there.
     [[nodiscard]] std::string_view header(std::string_view name) const;
@@ -64,7 +66,7 @@ public:
 // Whether a list such as `gzip;q=0.5, *;q=0` accepts this coding.
 [[nodiscard]] bool accepts(std::string_view list_untrusted, std::string_view coding);
 
-// Whether a Cookie header has this NAME=VALUE. In a time that doesn't depend on the value.
+// Whether a Cookie header has this NAME=VALUE. The time that it takes doesn't depend on the value.
 [[nodiscard]] bool has_cookie(std::string_view header_untrusted, std::string_view cookie);
 
 }  // namespace perfleet

@@ -325,7 +325,7 @@ private:
     std::vector<std::thread> threads_;
 };
 
-// But for counts, of the server's thread.
+// Except for counts, only for the server's thread.
 struct Shared {
     HttpServerOptions options;
     HttpAccess access;
@@ -343,7 +343,7 @@ struct Shared {
     std::atomic<std::uint64_t> dropped = 0;
     std::atomic<std::size_t> body_size_bytes = 0;  // of bodies that are being read
 
-    // Names by which a browser can't have been led here by somebody's DNS.
+    // Host names that can't result from DNS rebinding.
     [[nodiscard]] bool is_own_host(std::string_view header) const {
         const std::size_t bracket = header.rfind(']');
         const std::size_t colon = header.rfind(':');
@@ -401,7 +401,7 @@ public:
     [[nodiscard]] std::optional<Clock::time_point> idle_since() const { return idle_since_; }
     [[nodiscard]] bool is_closed() const { return is_closed_; }
 
-    // Its certificates were replaced: it ends, after the request that it has.
+    // Its certificates were replaced: it ends after its current request.
     void end_if_old() {
         is_old_ = stream_.context() != shared_.tls;
         if (is_old_ && idle_since_) {

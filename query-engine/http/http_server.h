@@ -1,15 +1,16 @@
-// An HTTP/1.1 server: connections on one thread, handlers on a few others. The only place that knows Boost.Beast.
+// An HTTP/1.1 server: connections on one thread, handlers on a few others. The only code that uses Boost.Beast.
 //
-// Limits: kConnectionsMax connections (the idlest is closed for one more), kHeaderSizeBytesMax and kBodySizeBytesMax of
-// a request, which must have come within kRequestNsMax, kBodiesSizeBytesMax of all bodies that are being read;
-// kHandlersMax handlers at once, kWaitingMax further requests wait, others get 503. A reply keeps at most
-// kReplyAheadBytes that its client hasn't read; a client that reads nothing for kReplyNsMax is disconnected, and one
-// that doesn't read that many in kStalledNsMax while other requests wait. At loopback addresses, requests whose Host
-// isn't this server get 421, so that no web page that a browser shows can reach it by a name of its own (DNS
-// rebinding). No header allows other origins.
+// Limits: kConnectionsMax connections, of which the idlest is closed for one more; kHeaderSizeBytesMax and
+// kBodySizeBytesMax of a request, which must arrive within kRequestNsMax; kBodiesSizeBytesMax of all bodies that are
+// being read. kHandlersMax handlers run at once, kWaitingMax further requests wait, others get 503. A reply keeps at
+// most kReplyAheadBytes that its client hasn't read. A client that reads nothing for kReplyNsMax is disconnected; while
+// other requests wait, so is a client that doesn't read that many bytes within kStalledNsMax. At loopback addresses,
+// requests whose Host isn't this server get 421, so that no web page in a browser can reach it by a name of its own
+// (DNS rebinding). No header allows other origins.
 //
-// Who sends a request is known before its body is read. Without credentials it gets 401, without the role 403. After
-// kFailedTokensMax unknown tokens from an address in kFailedTokensNs further ones get 429; known tokens never do.
+// The sender of a request is authenticated before its body is read. Without credentials it gets 401, without the role
+// 403. After kFailedTokensMax unknown tokens from an address in kFailedTokensNs further ones get 429; known tokens
+// never do.
 #pragma once
 
 #include <cstddef>
@@ -42,12 +43,13 @@ struct HttpServerOptions {
     HttpHandler handler;
     // What a request to this path needs. Those that need kPush may have large bodies.
     std::function<HttpRole(std::string_view path)> role_of{};  // empty: kRead
-    // Answers on the server's thread what takes no time, also while all handlers are busy. False: it is for them.
+    // Answers requests that take no time on the server's thread, also while all handlers are busy. False: a handler
+    // must answer.
     std::function<bool(const HttpRequest&, HttpReply&)> answer_at_once{};
     std::string host{};  // a loopback address, whose Host is checked; empty: any Host
     HttpAccessFiles access{};
     LogSink log{};
-    // NAME=VALUE: only who shows this cookie may read, and nobody may push. Empty: `access` says who may.
+    // NAME=VALUE: only clients with this cookie may read, and none may push. Empty: `access` decides.
     std::string cookie{};
 };
 

@@ -211,7 +211,7 @@ void ProgressLines::say(std::uint64_t done, std::uint64_t total) {
         reply_.begin({200, kJsonLines, {}});
     }
     const std::string line = fmt::format("{{\"progress\":[{},{}]}}\n", done, total);
-    (void)reply_.write(std::as_bytes(std::span{line}));  // of a client that has gone the query knows by cancelled()
+    (void)reply_.write(std::as_bytes(std::span{line}));  // the query notices by cancelled() that the client has gone
     next_ns_ = monotonic_now_ns() + kProgressEveryNs;
 }
 

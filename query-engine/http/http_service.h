@@ -1,4 +1,4 @@
-// What HTTP's interfaces are made of: the query service, and replies in HTTP's words.
+// Shared by HTTP's interfaces: the query service, and its answers as HTTP replies.
 //
 // Threads: any; a handler's thread runs its queries.
 #pragma once
@@ -32,16 +32,16 @@ struct PushAnswer {
     std::string rejected_why;
 };
 
-// What the program passes.
+// Functions that the program passes.
 struct HttpBackend {
     QueryHandler query;
     std::function<std::string(const Answer&)> json_report;  // an answer as `--format json` prints it
     std::span<const ExportFormat> formats;
-    // Stores a profile; when it returns, all of it is acknowledged. Its answer is JSON. Empty: none is taken.
+    // Stores a profile; when it returns, all of it is acknowledged. Its answer is JSON. Empty: profiles are refused.
     std::function<Result<std::string>(const PostedProfile&)> import{};
     // QueryService::debug_file(). Empty: no symbols are served.
     std::function<Result<Done>(std::string_view build_id, const DebugFileSink&)> debug_file{};
-    // Stores what is pushed; likewise. Empty: nothing is taken.
+    // Stores a pushed profile, as above. Empty: pushes are refused.
     std::function<Result<PushAnswer>(PushedBody)> push{};
 };
 
@@ -56,7 +56,7 @@ void send(const HttpRequest& request, HttpReply& reply, HttpResponse answer);
 // The type of answers with progress.
 inline constexpr const char* kJsonLines = "application/x-ndjson";
 
-// Of a table's rows and texts, while they become an answer of HTTP.
+// Limit of a table's rows and texts while they are converted to an HTTP answer.
 inline constexpr std::size_t kTableSizeBytesMax = 64U << 20;
 
 // Answers a client that accepts kJsonLines: lines {"progress":[rows read, of all]} while the query runs, from

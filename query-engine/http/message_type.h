@@ -23,7 +23,7 @@ namespace perfleet {
 
 using Json = nlohmann::json;
 
-// Bytes are bytes in between; in JSON base64, or as OTLP has its ids: hexadecimal.
+// Bytes stay bytes in the object between; in JSON they are base64 or, for OTLP's ids, hexadecimal.
 enum class FieldType : std::uint8_t {
     kInt64,
     kUint64,

@@ -1,4 +1,4 @@
-// What each client may upload in an hour.
+// Limits the bytes that each client may upload in an hour.
 //
 // Plain values; one thread.
 #pragma once
@@ -13,8 +13,8 @@ class UploadQuota {
 public:
     static constexpr std::uint64_t kWindowNs = 3'600'000'000'000;
 
-    // 0: the client may go on; else how long its quota is used up. Only clients with a quota are remembered: they stand
-    // in the file of tokens, which bounds their number.
+    // 0: the client may go on; else how long its quota is used up. Only clients with a quota are remembered: the file
+    // of tokens lists them, which bounds their number.
     [[nodiscard]] std::uint64_t left_ns(const std::string& client, std::uint64_t size_bytes_max, std::uint64_t now_ns) {
         Window& window = windows_[client];
         if (window.size_bytes == 0 || now_ns - window.began_ns >= kWindowNs) {

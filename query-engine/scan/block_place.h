@@ -1,4 +1,4 @@
-// Shared by the parts of a scan: recognise damage, and name the damaged block in messages.
+// Shared by the parts of a scan: recognises damage, and names the damaged block in messages.
 #pragma once
 
 #include <string>

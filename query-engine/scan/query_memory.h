@@ -1,7 +1,7 @@
 // Limits the memory that a query takes for what it reads and counts: batch records, dictionaries, sums, names, rows of
-// the answer. Whatever grows accounts for its memory by a MemoryShare. Between blocks, epochs, threads and rows the
-// query calls check(), and stops with its error. Sizes are in bytes and approximate: what a single block needs at once
-// is bounded by its own limits.
+// the answer. Everything that grows accounts for its memory by a MemoryShare. Between blocks, epochs, threads and rows
+// the query calls check(), and stops with its error. Sizes are in bytes and approximate: what a single block needs at
+// once is bounded by its own limits.
 //
 // Threads: any. A MemoryPool limits all queries of one process together. Above its limit, queries that hold more than
 // an equal part end.

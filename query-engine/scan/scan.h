@@ -109,7 +109,7 @@ public:
     // The ticks [first, last) of the session that the selection's time range covers.
     [[nodiscard]] std::pair<Ticks, Ticks> tick_range(std::size_t session_index) const;
 
-    // The first and last ticks of rows of these series, as the batch records say.
+    // The first and last ticks of rows of these series, according to the batch records.
     [[nodiscard]] std::optional<std::pair<Ticks, Ticks>> ticks_of(std::size_t session_index,
                                                                   std::span<const Series> series) const;
 
@@ -139,8 +139,8 @@ public:
     [[nodiscard]] QueryMemory& memory() const { return *memory_; }
 
     // Visits this partition's day summaries, ascending by first seq, of which all rows lie in the time range, belong to
-    // batches that this scan knows, and have unchanged definitions. The visitor says whether it wants more. A damaged
-    // summary is skipped with a warning: its rows are read from blocks. Errors: those of the store.
+    // batches that this scan knows, and have unchanged definitions. The visitor returns whether it wants more. A
+    // damaged summary is skipped with a warning: its rows are read from blocks. Errors: those of the store.
     [[nodiscard]] Result<Done> visit_summaries(std::size_t session_index, const Partition& partition, Series series,
                                                const std::function<Visit(const DaySummary&)>& visitor) const;
     // Whether the partition has any summary of the series, usable or not.

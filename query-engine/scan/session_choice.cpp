@@ -163,7 +163,7 @@ bool serves(const SessionRecord& record, SessionUse use) {
             case SessionUse::kProfile:  // not what `latency --function`, `stat` and `bench` store
                 return event.kind == Kind::kSample ||
                        (is_tracepoint && event.perf_type != 0 && !has_label(record, "bench"));
-            case SessionUse::kDurations:  // not a run of `compare`, which says nothing alone, nor the kernel's
+            case SessionUse::kDurations:  // not a run of `compare`, which is meaningless alone, nor the kernel's
                                           // tracepoints
                 return event.kind == Kind::kLatency ||
                        (is_tracepoint && event.perf_type <= perf::kTypeSoftware && !has_label(record, "comparison"));

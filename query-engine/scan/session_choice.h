@@ -1,4 +1,4 @@
-// Which sessions of a store a selection is about, and what `--session` names: a given name, the first digits of an id,
+// Chooses the sessions of a selection, and the one that `--session` names: a given name, the first digits of an id,
 // `last`, `last~1`.
 #pragma once
 
@@ -42,7 +42,7 @@ using NotedSessions = std::map<SessionName, NotedSession>;
 
 // Keeps only the session that `wanted` names, or all if it is empty. `last` is the session of this use that was
 // received or imported last; among several with the same given name, the last one is meant. Removed sessions can't be
-// named. Returns how many newer sessions of other uses `last` has passed over. Errors: kNotFound, kUsage.
+// named. Returns how many newer sessions of other uses `last` has skipped. Errors: kNotFound, kUsage.
 [[nodiscard]] Result<std::size_t> choose_session(const std::string& wanted, NotedSessions& sessions,
                                                  SessionUse use = SessionUse::kAny);
 

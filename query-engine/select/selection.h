@@ -66,13 +66,13 @@ struct TimeWindow {
                                                 Ticks last_sample) const;
 };
 
-// What a query shows, and so which sessions `last` and `last~1` count.
+// The kind of data that a query shows, which decides the sessions that `last` and `last~1` count.
 enum class SessionUse : std::uint8_t {
     kAny,
     kProfile,      // recorded to sample, also without a sample
-    kDurations,    // that measure times themselves
+    kDurations,    // recorded to measure durations
     kTracepoints,  // with tracepoints or probes
-    kLikeTheLast,  // of the use of the session that came last
+    kLikeTheLast,  // of the same use as the newest session
 };
 
 inline constexpr std::size_t kFilterSizeBytesMax = 4096;  // of one option's text
@@ -86,7 +86,7 @@ struct Selection {
     SessionUse use = SessionUse::kAny;
     std::optional<std::string> event;  // only this event, by name
     bool is_off_cpu = false;           // `event` is the blocked time; runnable time belongs to it
-    bool is_anonymous = false;         // names are as of storage/dictionary/anonymous_names.h
+    bool is_anonymous = false;         // names are replaced (storage/dictionary/anonymous_names.h)
     bool counts_rows = false;          // widths are numbers of rows, not amounts
     RowFilter filter{};
     bool reads_large_texts = true;  // of sessions' records: formats of tracepoints and attributes of events

@@ -23,8 +23,8 @@ public:
 
     [[nodiscard]] Result<QueryEnd> run(Query query, QueryReply& reply) const;
 
-    // Passes on the debug file (symbol/kept_symbols.h) of what collectors sent of a build, and charges its memory until
-    // `take` returns. Errors: also kNotFound, and those of `take`.
+    // Passes `take` the debug file (symbol/kept_symbols.h) made from the parts of a build that collectors sent, and
+    // charges its memory until `take` returns. Errors: also kNotFound, and those of `take`.
     [[nodiscard]] Result<Done> debug_file(std::string_view build_id,
                                           const std::function<Result<Done>(std::string)>& take) const;
 

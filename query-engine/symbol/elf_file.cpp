@@ -99,7 +99,7 @@ ElfFile::~ElfFile() = default;
 std::string_view ElfFile::bytes() const { return handle_->memory(); }
 
 Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
-    // Without O_NONBLOCK a path that names a pipe would wait for a writer for ever.
+    // Without O_NONBLOCK a path that names a pipe would wait for a writer forever.
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         return error_from_errno(errno, path);

@@ -52,7 +52,8 @@ struct ElfSymbol {
     std::string_view name;  // lives as long as the file
 };
 
-// Of what the segments load: the offset in the file of an address, and the address of an offset in the file.
+// For the parts of the file that segments load: the offset in the file of an address, and the address of an offset in
+// the file.
 [[nodiscard]] std::optional<std::uint64_t> file_offset_of(const std::vector<ElfSegment>& segments,
                                                           std::uint64_t address);
 [[nodiscard]] std::optional<std::uint64_t> address_of(const std::vector<ElfSegment>& segments,
@@ -60,7 +61,7 @@ struct ElfSymbol {
 
 class ElfFile : NonCopyable {
 public:
-    // Errors: kNotFound, kPermission, kIo (with the path); kInvalid for what is no ELF file.
+    // Errors: kNotFound, kPermission, kIo (with the path); kInvalid (not an ELF file).
     [[nodiscard]] static Result<std::unique_ptr<ElfFile>> open(const std::string& path);
 
     // An image in memory, such as the vdso; the bytes are copied.

@@ -33,9 +33,9 @@ struct KeptSymbols {
 // Of all parts together; 0 where they are damaged.
 [[nodiscard]] std::size_t unpacked_size_bytes(std::string_view packed);
 
-// A separate debug file, as `objcopy --only-keep-debug` makes it, of all parts that were kept of a build: one of them,
-// with the sections that others have of the same file. `build_id` is raw. Errors: kNotFound (no more is kept than the
-// program itself has, or a part is of another build), kCorrupt, kTooLarge, kInvalid.
+// A separate debug file, as `objcopy --only-keep-debug` makes it, from all parts kept of a build: one of them, with the
+// sections that others have of the same file. `build_id` is raw. Errors: kNotFound (no more is kept than the program
+// itself has, or a part is of another build), kCorrupt, kTooLarge, kInvalid.
 [[nodiscard]] Result<std::string> debug_file_of(std::string_view packed, std::string_view build_id,
                                                 const std::string& name);
 

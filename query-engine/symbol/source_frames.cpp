@@ -182,7 +182,7 @@ private:
             running = open_if_of(download(Debuginfod::File::kExecutable, image), image);
         }
         if (running == nullptr) {
-            return found;  // nothing says where its code lies
+            return found;  // the place of its code is unknown
         }
         auto lines = DebugLines::open(debug_path, [&](const std::string& name, std::string_view build_id) {
             return find_shared(debug_path, name, build_id);

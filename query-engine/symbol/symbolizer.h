@@ -36,7 +36,7 @@ struct Symbol {
     std::optional<std::uint64_t> function_offset{};
 };
 
-// What neighbouring offsets of an image have in common.
+// Properties that neighbouring offsets of an image share.
 struct SymbolRun {
     std::size_t offset_count = 0;
     std::string name;

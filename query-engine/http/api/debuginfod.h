@@ -1,9 +1,10 @@
-// debuginfod's protocol (debuginfod(8)): debuggers and profilers fetch by build-id what collectors sent of files.
+// debuginfod's protocol (debuginfod(8)): debuggers and profilers fetch, by build-id, the parts of files that collectors
+// sent.
 //
 //   GET /buildid/HEX/debuginfo       a separate debug file: names, lines and inlined functions; no code, no variables
 //   GET /buildid/HEX/section/NAME    the raw bytes of one of its sections
 //
-// What the store doesn't have, also `executable` and `source/PATH`, is 404, or a redirect to another server.
+// Requests for other files, also for `executable` and `source/PATH`, get 404 or a redirect to another server.
 #pragma once
 
 #include <string>

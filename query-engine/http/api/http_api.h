@@ -1,4 +1,4 @@
-// perfleet over HTTP: which path is answered by what.
+// perfleet over HTTP: dispatches each path to its handler.
 //
 //   GET /, …                              the page for browsers (page/)
 //   GET /healthz, /readyz                 "ok"
@@ -31,7 +31,7 @@ inline constexpr const char* kImportPath = "/api/v1/import";
 
 struct HttpApiOptions {
     HttpBackend backend;
-    std::string service_key = "comm";        // whose rows are a service (pyroscope/selector.h)
+    std::string service_key = "comm";        // the key whose values are services (pyroscope/selector.h)
     std::function<std::string()> metrics{};  // Prometheus' text
     std::span<const PageFile> page{};        // empty: no page
     OneTimeLink* link = nullptr;             // null: none
@@ -43,7 +43,7 @@ public:
     explicit HttpApi(HttpApiOptions options) : options_{std::move(options)} {}
 
     void answer(const HttpRequest& request, HttpReply& reply) const;
-    // What takes no time; false: answer() does it.
+    // Answers requests that take no time; false: answer() must be called.
     [[nodiscard]] bool answer_at_once(const HttpRequest& request, HttpReply& reply) const;
     // What a request to this path needs.
     [[nodiscard]] HttpRole role_of(std::string_view path) const;

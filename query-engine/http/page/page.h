@@ -1,7 +1,7 @@
-// The page for browsers: its files at `/`, and the link by which one person's browser is let in.
+// The page for browsers: its files at `/`, and the one-time link that gives one browser access.
 //
-// Files hold no data, so whoever can connect may read them; what they show comes from /api, where roles are asked for.
-// A Content-Security-Policy lets the page run its own script alone and talk to nobody but this server.
+// The files hold no data, so any client may read them; the data come from /api, which checks roles. A
+// Content-Security-Policy allows only the page's own script, and connections to this server only.
 //
 // A one-time link (`perfleet web`) gives the browser that opens it first a cookie, which counts as a token.
 #pragma once
@@ -26,7 +26,7 @@ inline constexpr std::string_view kOpenPath = "/open";
 // Null: there is none.
 [[nodiscard]] const PageFile* find_page_file(std::span<const PageFile> files, std::string_view path);
 
-// The file, with the headers that keep the page by itself.
+// The file, with the headers that isolate the page.
 void answer_page_file(const PageFile& file, const HttpRequest& request, HttpReply& reply);
 
 // Threads: any.

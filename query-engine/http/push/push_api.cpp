@@ -176,7 +176,7 @@ void answer_push(const HttpBackend& backend, const HttpRequest& request, HttpRep
     if (request.method != "POST") {
         return reply.send({405, "text/plain; charset=utf-8", "profiles are posted here\n", {{"Allow", "POST"}}});
     }
-    // A browser says on whose behalf it asks, and this server has no pages that push.
+    // A browser sends the page's Origin, and this server has no pages that push.
     if (!request.header("origin").empty()) {
         return reply.send({403, "text/plain; charset=utf-8", "web pages can't push profiles\n"});
     }

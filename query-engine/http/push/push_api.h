@@ -4,8 +4,8 @@
 //   POST /push.v1.PusherService/Push           Pyroscope's PushRequest, by the Connect protocol
 //   POST /ingest, /pyroscope/ingest            a profile of pprof, folded stacks or lines, also in a form
 //
-// Bodies are protobuf or JSON, maybe packed by gzip. An answer of success means that all is stored; requests that come
-// again are stored once. Web pages can't push: requests with an Origin are refused. Threads: any.
+// Bodies are protobuf or JSON, maybe packed by gzip. An answer of success means that all is stored; repeated requests
+// are stored once. Web pages can't push: requests with an Origin are refused. Threads: any.
 #pragma once
 
 #include <array>

@@ -26,17 +26,18 @@ public:
     // Adds an answer of `tree`: calls of the same name and callers are one.
     void add(const Answer& tree, std::size_t side = 0);
 
-    // Keeps what passes through these calls, the outermost first.
+    // Keeps only call chains through these calls, the outermost first.
     void keep_below(const std::vector<std::string>& call_site);
 
     // Of the first side.
     [[nodiscard]] std::int64_t total() const { return nodes_[0].total[0]; }
 
-    // The message FlameGraph. Of more than `nodes_max` calls the smallest become their caller's "other".
+    // The message FlameGraph. Above `nodes_max` calls, the smallest are merged into their caller's "other".
     [[nodiscard]] Json graph(std::int64_t nodes_max) const;
 
     // Pyroscope's tree: each call by its name (size, bytes), self and number of callees, numbers as varints; callees
-    // behind their caller, a root without a name before all. What the root has itself is of "other". Likewise cut.
+    // behind their caller, a root without a name before all. The root's own part belongs to "other". Cut to `nodes_max`
+    // calls likewise.
     [[nodiscard]] std::string tree(std::int64_t nodes_max) const;
 
     // The message FlameGraphDiff: first left, then right.

@@ -10,7 +10,7 @@ struct Call {
     const MessageType& response;
 };
 
-// By the name of the method. Each lives as long as the program.
+// Types of messages, by the name of the method. Each lives as long as the program.
 [[nodiscard]] const Call* find_call(std::string_view method);
 
 // Values of enumerations.

@@ -1,7 +1,7 @@
 // Answers the calls of Pyroscope's querier: messages in, messages out (messages.h), computed by the query service.
 //
-// A profile type's totals are those of `perfleet top` for the same selection. What Pyroscope keeps and perfleet
-// doesn't, spans and single profiles, has empty answers. A heat map counts short slices of time, not whole profiles.
+// A profile type's totals are those of `perfleet top` for the same selection. Calls for data that perfleet doesn't have
+// (spans, single profiles) get empty answers. A heat map counts short slices of time, not whole profiles.
 #pragma once
 
 #include <atomic>

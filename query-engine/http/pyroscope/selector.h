@@ -2,7 +2,7 @@
 //
 // Labels of sessions select sessions. `service_name` is such a label where a session has it; rows of other sessions
 // belong to the service that `key` names: their command (comm), unit or container, or their session's target or label.
-// A selector that says something of services is therefore up to two selections, which have no row in common:
+// A selector with a matcher on services therefore becomes up to two selections, which have no row in common:
 //
 //   {service_name="a"}  ─▶  sessions with the label service_name="a"
 //                      └─▶  of sessions without that label the rows of command "a"
@@ -66,13 +66,13 @@ public:
     Services(const HttpBackend& backend, std::string key, const std::atomic<bool>& cancelled)
         : backend_{backend}, key_{std::move(key)}, cancelled_{cancelled} {}
 
-    // The selections of a selector's rows that aren't surely empty. `range` is options that all have, `types` the
-    // selections of a profile type. Services count if the selector names some or `by_service` is set. Errors: kUsage;
-    // those of the service.
+    // The selections of a selector's rows, without those known to be empty. `range` is options that all have, `types`
+    // the selections of a profile type. Services count if the selector names some or `by_service` is set. Errors:
+    // kUsage; those of the service.
     [[nodiscard]] Result<std::vector<Part>> parts(const Selector& selector, const OptionValues& range,
                                                   const std::vector<OptionValues>& types, bool by_service) const;
 
-    // What clients see of a service without a name.
+    // The name that clients see for a service without a name.
     [[nodiscard]] static std::string shown(const std::string& service) {
         return service.empty() ? "unknown_service" : service;
     }

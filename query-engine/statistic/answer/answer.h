@@ -29,7 +29,7 @@ using AnswerValue = std::variant<std::monostate, std::string, std::int64_t, std:
     return value < 0 ? AnswerValue{value} : AnswerValue{static_cast<std::uint64_t>(value)};
 }
 
-// What the widths of a profile mean (session/measure.h).
+// The measure of a profile's widths (session/measure.h).
 struct AnswerMeasure {
     std::string event;
     std::string name;  // amount or samples

@@ -28,7 +28,7 @@ constexpr std::size_t kSessionsListedMax = 64;
 // Repetitions of a benchmark have one line: both medians, and Hodges and Lehmann's change with Mann and Whitney's test.
 constexpr const char* kRankedFigure = "median";
 
-// What makes two series the same measurement.
+// The key by which two series are the same measurement.
 struct PairKey {
     std::vector<std::string> labels;  // of --by
     std::string event;

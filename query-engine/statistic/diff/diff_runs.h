@@ -14,14 +14,14 @@ namespace perfleet {
 
 // The label of a session that is one repetition of a benchmark: its number.
 inline constexpr const char* kRepetitionLabel = "repetition";
-// The label that tells the commands apart whose repetitions stand in one file.
+// The label that distinguishes the commands whose repetitions are in one file.
 inline constexpr const char* kCommandLabel = "command";
 // With fewer repetitions on a side not even the rarest order of all values has a p below 5 %.
 inline constexpr std::size_t kRepetitionsMin = 4;
 
 struct DiffRuns {
     // The run of each compared session, by the session's index in its scan. A target that is on both sides has the same
-    // number on both: a pair. So have two sessions of one turn of `perfleet compare`.
+    // number on both: a pair. Two sessions of one turn of `perfleet compare` have the same number, too.
     std::map<std::size_t, std::size_t> before;
     std::map<std::size_t, std::size_t> after;
     std::size_t before_count = 0;

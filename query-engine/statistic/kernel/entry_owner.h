@@ -1,11 +1,9 @@
-// Attributes the entries of a kernel's log to threads. The log names no thread, but samples of the same clock do: a
-// collector that a timer wakes above all threads samples, at one moment, all threads that ran since the moment before.
-// An entry belongs to
-//   the collector        from a moment to the first entry in which the collector waits again, because no other thread
-//                        can run; and the interrupt right before the moment, which woke the collector
-//   a moment             the next moment after the entry, if it is at most kReachDistances times the median distance
-//                        between moments away
-//   nobody               otherwise: no sample covers it
+// Attributes the entries of a kernel's log to threads. The log names no thread, but samples of the same clock do. A
+// timer wakes a collector of the highest priority, which samples, at one moment, all threads that ran since the moment
+// before. An entry belongs to the collector        from a moment to the first entry in which the collector waits again,
+// because no other thread can run; and the interrupt right before the moment, which woke the collector a moment
+// the next moment after the entry, if it is at most kReachDistances times the median distance between moments away
+// nobody               otherwise: no sample covers it
 //
 // Pure functions and plain values. Times are ticks of one clock.
 #pragma once
@@ -61,7 +59,7 @@ inline constexpr std::uint64_t kReachDistances = 2;
         if (entry != first && entries[entry - 1].is_interrupt) {
             owners[entry - 1] = kOwnedByCollector;
         }
-        // It waits before the next moment, or nobody knows until when it ran.
+        // It waits before the next moment, or it is unknown until when it ran.
         const std::uint64_t until = moment + 1 < moments.size() ? moments[moment + 1] : ~0ULL;
         std::size_t wait = entry;
         while (wait < entries.size() && entries[wait].start_ticks < until && !entries[wait].is_wait) {

@@ -37,7 +37,7 @@ std::optional<sel4::EntryPath> path_of(std::string_view name) {
     return std::nullopt;
 }
 
-// What is measured of an entry: its duration, or the time since an event.
+// The measured value of an entry: its duration, or the time since an event.
 struct Measured {
     LoggedEntry entry;
     std::uint64_t event_ticks = 0;

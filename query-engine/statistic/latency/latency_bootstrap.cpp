@@ -83,8 +83,8 @@ std::optional<Quantile> quantile_of(const BootstrapFigure& figure) {
                                                      : std::nullopt;
 }
 
-// Drops intervals of percentiles from fewer values than order statistics demand: draws repeat the values that are
-// there, and say nothing of those beyond.
+// Drops intervals of percentiles from fewer values than order statistics demand: draws only repeat existing values, and
+// don't show what lies beyond.
 Result<Done> drop_unfounded(std::span<const std::uint64_t> in_order, const std::string& event,
                             const LatencyOptions& options, std::vector<std::optional<Interval>>& intervals,
                             std::vector<std::string>& warnings) {

@@ -99,8 +99,8 @@ void add_moments(RowMaker& row, const Moments& moments, long double confidence, 
 // frequency is fixed or unknown.
 [[nodiscard]] std::optional<std::string> unsteady_frequency(const SessionRecord& session);
 
-// What decides whether a figure can be trusted and repeated. A run states it by labels with these names. The machine's
-// state comes first (import --measured-here fills most of it), then the article's checklist.
+// Conditions that decide whether a figure can be trusted and repeated. A run states it by labels with these names. The
+// machine's state comes first (import --measured-here fills most of it), then the article's checklist.
 inline constexpr std::array<std::string_view, 15> kRunChecklist{
     "machine",        "kernel",      // what it ran on
     "clock_hz",                      // of the cycle counter

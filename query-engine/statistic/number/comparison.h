@@ -26,8 +26,8 @@ struct RankTest {
                                  std::span<const std::uint64_t> second_ascending);
 
 // The interval of a shift for this confidence ends at the differences of pairs with this rank, from 0, from below and
-// from above: the greatest for which Mann and Whitney's test of untied values rejects no shift within (exact for at
-// most 50 values a side). Nothing if the samples are too small.
+// from above. It is the greatest rank for which Mann and Whitney's test of untied values rejects no shift within (exact
+// for at most 50 values a side). Nothing if the samples are too small.
 [[nodiscard]] std::optional<std::uint64_t> rank_bound(std::size_t first_count, std::size_t second_count,
                                                       long double confidence);
 

@@ -94,7 +94,7 @@ long double dependence_of_mean(std::span<const std::uint64_t> in_order) {
 
 std::optional<std::uint64_t> values_needed_for_percentiles(std::span<const std::uint64_t> in_order) {
     constexpr double kCorrelationMin = 0.5;
-    constexpr double kIndependentMin = 40;  // values that tell as much, of a process of order 1
+    constexpr double kIndependentMin = 40;  // values with as much information, of a process of order 1
     constexpr double kNeededMax = 1e15;
     std::vector<double> values = reals_of(in_order);
     if (values.size() < kDependenceValuesMin) {

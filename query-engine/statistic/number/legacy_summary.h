@@ -1,6 +1,6 @@
 // The summary that sel4bench printed before 2026: to reproduce published figures only.
 //
-// Its mean went into the variance as an integer, so the variance is taken about the mean rounded down, divided by n;
+// Its mean went into the variance as an integer. So the variance is taken about the mean rounded down, divided by n;
 // the standard deviation comes from the same sum divided by n − 1; the percentage is rounded to a whole one.
 #pragma once
 

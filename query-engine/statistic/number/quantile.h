@@ -47,7 +47,7 @@ struct RankBetween {
 };
 [[nodiscard]] RankBetween rank_between(Quantile quantile, std::uint64_t count);
 
-// Ranks between which the true quantile lies with at least this confidence, for any distribution: the coverage of
+// Ranks between which the true quantile lies with at least this confidence, for any distribution. The coverage of
 // (X_low, X_high) is P(low < B ≤ high), B binomial (n, p), indices from 0. It is the narrowest interval with equal
 // tails, narrowed by one more rank if the confidence allows it. If the tail beyond the highest (lowest) value exceeds
 // half of the error, that value is the end, and the other end uses the rest of the error. Nothing if even the lowest

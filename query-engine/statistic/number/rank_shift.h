@@ -45,7 +45,7 @@ struct Superiority {
                                    std::span<const std::uint64_t> second_ascending);
 
 // The interval of the shift for any distribution (Moses): differences of pairs, at the ranks where Mann and Whitney's
-// statistic reaches this confidence, by its normal approximation without ties or, with `superiority`, by that variance.
+// statistic reaches this confidence. Uses its normal approximation without ties or, with `superiority`, that variance.
 // Nothing if the samples are too small.
 [[nodiscard]] std::optional<Interval> shift_interval(std::span<const std::uint64_t> first_ascending,
                                                      std::span<const std::uint64_t> second_ascending,

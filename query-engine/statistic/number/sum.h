@@ -1,4 +1,4 @@
-// What counted rows add up to.
+// Sums of counted rows.
 //
 // Plain values.
 #pragma once
@@ -51,7 +51,8 @@ struct RowTotal {
     [[nodiscard]] constexpr double percent(const Sum& part) const {
         return weights.magnitudes == 0 ? 0 : 100.0 * static_cast<double>(part.amount) / whole();
     }
-    // Kish's effective number of rows: as many rows of equal weight tell as much of a share. At most sum.rows.
+    // Kish's effective number of rows: the number of rows of equal weight that determine a share as precisely. At most
+    // sum.rows.
     [[nodiscard]] constexpr double effective_rows() const {
         return weights.squares == 0 ? 0 : whole() / static_cast<double>(weights.squares) * whole();
     }

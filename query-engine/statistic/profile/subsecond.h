@@ -1,5 +1,5 @@
-// `subsecond`: the measure of a profile by second and by place within the second, as FlameScope shows it: what happens
-// every 200 ms, or at each full second, is a pattern here and nowhere else.
+// `subsecond`: the measure of a profile by second and by place within the second, as FlameScope shows it. Work every
+// 200 ms, or at each full second, is a pattern here and in no other view.
 //
 // Time is cut into columns of whole seconds (UTC), each into cells by the time since the last full second. A column of
 // several seconds adds up cells at the same place. Rows: time, begin, end (of the column, from the first column on),

@@ -129,7 +129,7 @@ Result<Answer> make_callers(const Scan& scan, Symbolizer& symbolizer, const TopO
 // Two parts of a measure are told apart by Runner::slice.
 constexpr std::uint32_t kSecondPart = 1;
 
-// Whose samples a row counts; fields that aren't asked for are empty.
+// The owner of a row's samples; fields that aren't requested are empty.
 struct TopGroup {
     Runner runner;
     CgroupOwner owner;

@@ -1,4 +1,4 @@
-// `labels` and `events`: what sessions of the selection can be chosen by.
+// `labels` and `events`: the labels and events by which sessions of the selection can be chosen.
 //
 // With a time range: the sessions that overlap it. Plain functions.
 #pragma once

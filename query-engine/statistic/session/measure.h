@@ -29,7 +29,7 @@ struct Measure {
     bool is_sampled = false;          // rows are a sample of all occurrences: shares are estimates
     std::string unknown;              // the warning why amounts aren't known; empty: they are
 
-    // How a part is shown that isn't the only one, such as "blocked".
+    // The name that is shown for a part if there are several, such as "blocked".
     [[nodiscard]] std::string part_name(std::size_t part) const;
 };
 inline constexpr const char* kRowUnit = "samples";
@@ -82,7 +82,7 @@ private:
     Uint128 shown_ = 0;
 };
 
-// What an answer says of its measure. `total`: of all rows of it.
+// The measure as an answer describes it. `total`: of all its rows.
 [[nodiscard]] AnswerMeasure answer_measure(const Measure& measure, const RowTotal& total);
 
 // The ledger of this event's samples and tracepoints in all sessions.

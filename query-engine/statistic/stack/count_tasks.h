@@ -34,8 +34,8 @@ struct CountTask {
 // The tasks by session and epoch, without epochs that have no selected rows. Errors: those of the store.
 [[nodiscard]] Result<std::vector<CountTask>> count_tasks(const Scan& scan, const PartCount& options);
 
-// The summary's counts, as if of its first epoch. Options that it can't follow are those with which count_tasks() gives
-// no days. Errors: kInvalid.
+// The summary's counts, as if of its first epoch. count_tasks() gives no days for options that it can't follow. Errors:
+// kInvalid.
 [[nodiscard]] Result<EpochStackCounts> counts_of(const DaySummary& summary, std::size_t session_index,
                                                  const PartCount& options);
 

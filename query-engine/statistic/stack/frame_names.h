@@ -154,7 +154,7 @@ private:
     std::vector<std::uint32_t> place_names_;  // of places in their own image, by index: 1 + the name's number
     FlatTable<std::uint32_t> name_numbers_;   // of others, by (symbol, image): 1 + the name's
     std::vector<std::uint32_t> node_numbers_;
-    std::vector<bool> is_nameless_;               // by the name's number; the last of those that aren't are left out
+    std::vector<bool> is_nameless_;               // by the name's number; false at the end is left out
     std::map<std::uint32_t, Nameless> nameless_;  // by the image's number
     std::uint64_t row_count_ = 0;
 };

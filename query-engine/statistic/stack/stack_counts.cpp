@@ -30,7 +30,7 @@ struct RunnerKey {
     friend auto operator<=>(const RunnerKey&, const RunnerKey&) = default;
 };
 
-// Who ran, from the task rows of an epoch.
+// Names and cgroups of threads, from the task rows of an epoch.
 struct TaskNames {
     ThreadNames threads;
     ProcessCgroups cgroups;  // empty if they aren't needed
