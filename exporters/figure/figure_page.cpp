@@ -86,7 +86,7 @@ std::string origin_text(const FigureOrigin& origin) {
 }
 
 bool spans_decades(const Answer& histogram) {
-    // The last bucket may be what lies beyond; the one before it ends at a high percentile.
+    // The last bucket may be for values beyond the others; the one before it ends at a high percentile.
     const std::size_t count = histogram.rows.size();
     return count > 1 && whole(histogram.rows[count - 2][1]) / kHeatMapSpanMax >=
                             std::max<std::uint64_t>(whole(histogram.rows[0][0]), 1);

@@ -8,7 +8,8 @@
 //                "cells":{"time":[…],"step":[…],"count":[…]}},
 //    "schedule":…}                                                     schedule/schedule_page.h; one of these three
 //
-// Values and counts are decimal text, because numbers of JavaScript are less precise. Names are given by printable().
+// Values and counts are decimal text, because numbers of JavaScript are less precise. Names are passed through
+// printable().
 //
 // Pure functions.
 #pragma once

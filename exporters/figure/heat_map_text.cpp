@@ -46,7 +46,7 @@ struct MapText {
     std::size_t lines_max = kLinesMax;
     std::size_t columns_min = kColumnsMin;
     std::function<std::string(std::uint64_t)> name_of;   // of a step's lowest value
-    std::function<std::string(std::uint64_t)> scale_of;  // what marks mean, by the most of a cell
+    std::function<std::string(std::uint64_t)> scale_of;  // the meaning of the marks, by the greatest count of a cell
 };
 
 std::string map_text(const HeatMap& map, const Screen& screen, const MapText& words) {

@@ -15,14 +15,14 @@ namespace perfleet {
 // nullptr if no format has this name.
 [[nodiscard]] const ExportFormat* find_export_format(std::string_view name);
 
-// The format that the end of a file's name chooses; nullptr for any other name.
+// The format that a file name's suffix chooses; nullptr for any other name.
 [[nodiscard]] const ExportFormat* format_of_file(std::string_view file);
 // "*.speedscope.json for speedscope, *.json, *.json.gz for firefox, …"
 [[nodiscard]] std::string file_names_text();
 // A file's name for the format, such as "profile.pb.gz".
 [[nodiscard]] std::string file_name_for(const ExportFormat& format);
 
-// Sets the options that follow from the file's name. Errors: kUsage: the format can't be what the name says.
+// Sets the options that follow from the file's name. Errors: kUsage: the format doesn't support what the name requests.
 [[nodiscard]] Result<Done> follow_file_name(const ExportFormat& format, const std::string& file, OptionValues& values);
 
 }  // namespace perfleet

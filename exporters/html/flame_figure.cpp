@@ -26,7 +26,7 @@ constexpr std::array kImageColours{Colour{244, 184, 122}, Colour{158, 202, 225},
                                    Colour{236, 175, 175}, Colour{201, 182, 224}, Colour{226, 215, 140},
                                    Colour{160, 214, 206}, Colour{216, 190, 165}};
 
-// The amount of each frame with all that it calls.
+// The amount of each frame with its callees.
 std::vector<std::uint64_t> totals_of(const FlameGraph& graph, std::uint32_t slice_count) {
     std::vector<std::uint64_t> totals(graph.frames.size());
     for (const FlameCell& cell : graph.cells) {

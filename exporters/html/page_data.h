@@ -11,8 +11,8 @@
 //                      "verdicts":{"function":[…],"self":[…],"change":[-1|0|1],"text":[…]}},
 //    "cut":{"frames":n,"value":n}, "ledgers":[{"name":…,"text":…,"is_whole":bool}], "warnings":[…]}
 //
-// Slices of `before` are numbered after those of `slices`. Names are given by printable(): control characters and those
-// that change the text's direction are escaped.
+// Slices of `before` are numbered after those of `slices`. Names are passed through printable(): control characters and
+// those that change the text's direction are escaped.
 #pragma once
 
 #include <cstdint>

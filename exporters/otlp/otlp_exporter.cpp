@@ -1,5 +1,5 @@
 // Writes the selected rows as OpenTelemetry's profiles (otlp_request.h): `otlp` as one ExportProfilesServiceRequest,
-// `otlp-requests` as the relay sends them (otlp_frames.h). Each event's values add up to what `top` says of it.
+// `otlp-requests` as the relay sends them (otlp_frames.h). Each event's values add up to its total in `top`.
 //
 // A selection without samples gives a request without profiles, and a warning. Errors: kTooLarge (the query's memory is
 // exceeded), those of store and sink.
@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kOtlpPieceSizeBytes = 1U << 20;  // of the sink
 constexpr std::size_t kOtlpRowsBetweenChecks = 4'096;
 
-// Gives the rows of one epoch after another to a request.
+// Passes the rows of one epoch after another to a request.
 class OtlpRows {
 public:
     // Borrows both.
@@ -41,8 +41,8 @@ public:
         return std::make_unique<OtlpRequest>(tables_, texts_, scan_.memory());
     }
 
-    // Reads all rows of the epoch but those of `covered` batches (null: none). `request_of` an event takes its rows;
-    // it is asked before each.
+    // Reads all rows of the epoch except those of `covered` batches (null: none). `request_of` an event takes its rows;
+    // it is called before each.
     [[nodiscard]] Result<Done> read(std::size_t session_index, EpochNumber epoch, const CoveredSeqs* covered,
                                     const std::function<Result<OtlpRequest*>(std::size_t event)>& request_of) {
         const ScannedSession& session = scan_.sessions()[session_index];
@@ -82,7 +82,7 @@ public:
         return scan_.memory().check();
     }
 
-    // With what is told of all that was read.
+    // With the ledger and warnings of everything that was read.
     [[nodiscard]] QueryEnd end(const std::string& summary) const {
         ProfileNotes notes = tables_.notes(scan_);
         QueryEnd outcome;
@@ -268,7 +268,7 @@ void add_seq(std::vector<SeqRange>& ranges, Seq seq) {
     }
 }
 
-// The next batches of a session that aren't sent yet.
+// The next unsent batches of a session.
 struct NextBatches {
     std::vector<SeqRange> batches;
     std::vector<EpochNumber> epochs;
@@ -317,7 +317,7 @@ public:
                                                    " has too many gaps between its batches to be sent on"};
         }
         PERFLEET_TRY(write({OtlpFrame::Type::kPosition, next.has_more ? 1ULL : 0ULL, std::move(position)}));
-        // Of few rows the warnings would be of the answer's size alone.
+        // For few rows, the warnings would only be about the answer's size.
         return row_count_ < kFewSamples ? QueryEnd{} : rows_.end(counted_noun(row_count_, "sample"));
     }
 

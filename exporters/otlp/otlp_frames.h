@@ -1,4 +1,5 @@
-// What the relay gets of a session: bounded requests, and how far they go. Internal to one version of perfleet.
+// The relay's data of a session: requests of bounded size, and the position after them. Internal to one version of
+// perfleet.
 //
 //  0      1              9             17
 //  ┌──────┬──────────────┬─────────────┬─────────┐

@@ -83,7 +83,7 @@ struct OtlpSource {
     std::uint64_t line = 0;
 };
 
-// Of functions that have their source in their names: of interpreters, and of pushed profiles.
+// For functions whose names contain their source: of interpreters, and of pushed profiles.
 OtlpSource source_of_location(const ProfileImage& image, std::string_view function, std::uint64_t offset) {
     if (image.definition.name.find(kFunctionPartMark) != std::string::npos) {
         const NamedFunction named = NamedFunction::in(image.definition.name);

@@ -74,7 +74,7 @@ private:
         std::uint32_t labels = 0;
         friend auto operator<=>(const Runner&, const Runner&) = default;
     };
-    // What the samples of a thread on a processor have in common.
+    // The common properties of a thread's samples on a processor.
     struct RunnerEntry {
         std::vector<std::uint32_t> attributes;
         std::uint32_t link = 0;

@@ -17,12 +17,12 @@ async function bundle(entry, options = {}) {
     return outputFiles[0].text;
 }
 
-// A page but for its data. The Content-Security-Policy names the one script and the one style sheet: nothing else runs.
+// A page without its data. The Content-Security-Policy names the one script and the one style sheet: nothing else runs.
 async function page(entry) {
     const [script, style] = [await bundle(entry), await bundle('src/style.css')];
     const parts = { SCRIPT_HASH: hashOf(script, 'base64'), STYLE_HASH: hashOf(style, 'base64'), SCRIPT: script, STYLE: style };
     const text = read('src/page.html').replace(/@(\w+)@/g, (whole, name) => parts[name] ?? whole);
-    // What C++ has as literals, and HTML as the text of an element.
+    // As literals for C++, and as the text of an element for HTML.
     for (const [word, count] of [['@DATA@', 1], [')page"', 0], ['</script', 2], ['</style', 1]]) {
         if (text.split(word).length - 1 !== count) {
             throw new Error(`${entry}: ${word} is there ${text.split(word).length - 1} times, not ${count}`);
@@ -41,7 +41,7 @@ if (existsSync('src/app/main.ts')) {
     made['app.css'] = await bundle(existsSync('src/app/app.css') ? 'src/app/app.css' : 'src/style.css');
     made['index.html'] = read('src/app/index.html');
 }
-// For built_test.py: what dist/ was made of, and dist/ itself.
+// For built_test.py: the files from which dist/ was made, and dist/ itself.
 const sources = ['build.mjs', 'package-lock.json', 'tsconfig.json', ...readdirSync('src', { recursive: true }).map((name) => 'src/' + name).filter((name) => statSync(name).isFile())];
 const digests = [...sources.map((name) => [name, read(name)]), ...Object.entries(made).map(([name, text]) => ['dist/' + name, text])];
 made['SHA256SUMS'] = digests.map(([name, text]) => hashOf(text, 'hex') + '  ' + name).sort((a, b) => a.slice(66) < b.slice(66) ? -1 : 1).join('\n') + '\n';

@@ -95,11 +95,11 @@ private:
     void write_switch(const Trailer& trailer, const Trailer& other, bool is_out, std::uint64_t flags);
     void write_lost(const Trailer& trailer, std::uint64_t id, std::uint64_t count);
 
-    // What perf must know before a sample: of its thread, and of the mapping that a frame lies in.
+    // Writes the records that perf needs before a sample: of its thread, and of the mapping of a frame.
     void write_thread(const Trailer& trailer);
     [[nodiscard]] std::uint64_t kernel_address(const Trailer& trailer, ExportedImage image, std::uint64_t offset);
     [[nodiscard]] std::uint64_t address_of(const Trailer& trailer, ExportedImage image, std::uint64_t offset);
-    // Fills chain_ (leaf first, with context markers) and says whether the leaf runs in the kernel.
+    // Fills chain_ (leaf first, with context markers) and returns whether the leaf runs in the kernel.
     [[nodiscard]] bool build_chain(const EpochImages& epoch, const Trailer& trailer, StackNumber leaf, bool whole);
 
     static constexpr std::uint64_t kSideBandId = 1;

@@ -62,7 +62,7 @@ public:
         return gzip_.finish();
     }
 
-    // Of what the format can't hold.
+    // Amounts that the format can't hold.
     void warn(std::vector<std::string>& warnings) const {
         for (const auto& [unit, amounts] : amounts_) {
             amounts.warn_of_negative(unit, warnings);
@@ -70,7 +70,7 @@ public:
     }
 
 private:
-    // What the packets of one event's samples have interned so far.
+    // The data that the packets of one event's samples have interned so far.
     struct Samples {
         bool has_begun = false;
         std::vector<bool> has_frame;

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kCountSizeBytes = 96;       // of an entry of a map, about
 constexpr std::uint64_t kAnyBranch = 1ULL << 3U;  // PERF_SAMPLE_BRANCH_ANY
 
-// What is the same in all sessions that ran the build.
+// The properties that are the same in all sessions that ran the build.
 using Build = std::pair<std::string, std::string>;  // build-id, path
 
 Build build_of(const ImageDefinition& image) { return {image.build_id, image.name}; }

@@ -1,5 +1,5 @@
-// The sampled code of one program, for formats that compilers and linkers read: how often its addresses were sampled,
-// and, if branches were recorded, which were taken and what ran between them.
+// The sampled code of one program, for formats that compilers and linkers read: how often its addresses were sampled.
+// If branches were recorded, also which were taken, and the code that ran between them.
 //
 // --image names the program. Of several builds the one whose file is here is taken, else the one with the most samples;
 // a warning counts the others. Offsets are those of frames: offsets in the file. One thread.
@@ -43,7 +43,7 @@ struct HotCode {
 
     MemoryShare share;  // of the query's memory
     ImageDefinition image{};
-    std::unique_ptr<ElfFile> file{};  // null: isn't here
+    std::unique_ptr<ElfFile> file{};  // null: not on this machine
     std::string event{};
     std::map<std::uint64_t, std::uint64_t> samples{};  // sums of the event's default value, by offset
     std::map<Branch, BranchCount> branches{};          // with an end in the program

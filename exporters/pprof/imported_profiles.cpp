@@ -364,7 +364,7 @@ private:
             const auto place = mapping == imported.mappings.end()
                                    ? imported.frames.find(image.name, image.build_id, frame.offset)
                                    : imported.frames.find(mapping->second, frame.offset);
-            // Lines after the first belong to the location that stands there already.
+            // Lines after the first belong to the location that is there already.
             const bool is_next = place && before && place->location == before->location && place->line != 0 &&
                                  place->line == before->line + 1;
             if (!is_next) {

@@ -1,5 +1,5 @@
 // Writes the selected samples of imported profiles as the profiles had them: their types of values in order, each
-// sample by itself with its values, labels and locations, and all that the profiles say of themselves.
+// sample by itself with its values, labels and locations, and all attributes of the profiles.
 //
 // A sample is the rows of one time of a session; a type without a row of it has 0. Locations, functions and mappings
 // come from the profile that the import kept without its samples (profile_frames.h). `system_name` is left out where it

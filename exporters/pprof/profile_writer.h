@@ -1,4 +1,4 @@
-// The text of a profile on its way to a file: messages, which the caller builds, and the table of their strings.
+// Writes a profile to a file: messages, which the caller builds, and the table of their strings.
 //
 // One thread. Errors are kept until finish().
 #pragma once
@@ -32,7 +32,7 @@ public:
     void text(pprof::Profile field, std::string_view text);  // nothing if it is empty
     void number(pprof::Profile field, std::int64_t number);  // nothing if it is 0
 
-    // Writes what is complete if it is much.
+    // Writes complete parts once there are enough of them.
     void flush_if_full();
     [[nodiscard]] bool has_failed() const { return failure_.has_value(); }
 

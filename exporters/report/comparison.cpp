@@ -55,7 +55,7 @@ private:
     std::map<std::string, std::size_t> columns_;
 };
 
-// Without decimals from 100 on, where they say nothing.
+// Without decimals from 100 on, where they have no meaning.
 std::string with_sign(std::string number) {
     constexpr std::size_t kDigitsWithDecimals = 3;
     if (const std::size_t point = number.find('.');

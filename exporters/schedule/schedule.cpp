@@ -11,9 +11,9 @@
 namespace perfleet {
 namespace {
 
-// A sample says what ran before it, for at most this many usual sampling intervals.
+// A sample shows the thread that ran before it, for at most this many usual sampling intervals.
 constexpr std::uint64_t kSampleGapsMax = 2;
-// State bits of a switched-out thread that say why it sleeps; without any it was runnable.
+// State bits of a switched-out thread that give the reason why it sleeps; without any it was runnable.
 constexpr std::int64_t kSleepingStates = 0xff;
 
 // Fewer switches that don't match may be those around lost rows.

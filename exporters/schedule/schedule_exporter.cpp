@@ -1,4 +1,4 @@
-// `perfleet timeline`: what each CPU ran when, as an HTML page without network, SVG or PNG.
+// `perfleet timeline`: the threads that each CPU ran, by time, as an HTML page without network, SVG or PNG.
 //
 // The same stored rows and options give the same bytes. An empty selection gives an empty figure and a warning. Errors:
 // kTooLarge when the query's memory is exceeded; those of the store and the sink.

@@ -1,5 +1,5 @@
-// What samples have beside their call chains (Kind::kDetailedSample), as `perf script` prints it: registers, branches,
-// addresses of data.
+// The details of samples beside their call chains (Kind::kDetailedSample), as `perf script` prints them: registers,
+// branches, addresses of data.
 #pragma once
 
 #include <array>

@@ -37,7 +37,7 @@ constexpr std::size_t kFrameNamesSizeBytesMax = 32U << 20U;
 constexpr std::size_t kCommSizeBytesMax = 255;
 constexpr const char* kUnknown = "[unknown]";
 
-// What is printed of a call chain's node, in any process.
+// The printed text of a call chain's node, in any process.
 struct PrintedFrame {
     std::string symbol;  // empty: none is known
     std::uint64_t symbol_offset = 0;

@@ -31,7 +31,7 @@ public:
     using FindFunction = std::function<Function(std::uint64_t address)>;
     using Value = std::variant<std::int64_t, std::uint64_t, std::string, std::vector<std::uint64_t>>;
 
-    // `system` is what stands before the colon of the event's name.
+    // `system` is the part before the colon of the event's name.
     TraceFormat(const std::string& system, std::string_view format_untrusted, FindFunction find_function);
     ~TraceFormat();
 

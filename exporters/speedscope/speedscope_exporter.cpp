@@ -50,7 +50,7 @@ public:
         return file_.finish();
     }
 
-    // Of what the format can't hold.
+    // Amounts that the format can't hold.
     void warn(std::vector<std::string>& warnings) const {
         for (const auto& [unit, amounts] : amounts_) {
             amounts.warn_of_negative(unit, warnings);

@@ -29,7 +29,7 @@ struct TimelineFrame {
 // Source of an interpreter's function; borrows from the frame. Nothing for functions of programs.
 [[nodiscard]] std::optional<SourceInName> source_of(const TimelineFrame& frame);
 
-// A frame with all that called it.
+// A frame with all its callers.
 struct TimelineNode {
     std::uint32_t caller = 0;  // less than this node's number; 0: none, nodes()[0] stands for no frame
     std::uint32_t frame = 0;
@@ -70,7 +70,7 @@ struct TimelineEntry {
 // The CPU switches from the row's thread to another one (sched:sched_switch).
 struct TimelineSwitch {
     std::size_t row = 0;
-    // Of a thread that ends here the row has no id any more.
+    // If the thread ends here, its row has no id any more.
     std::uint32_t previous_tid = 0;
     std::int64_t previous_state = 0;  // as the kernel numbers them
     std::int32_t previous_priority = 0;

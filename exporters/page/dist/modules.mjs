@@ -61,14 +61,14 @@ var Colours = class {
     const isKernel = image.startsWith("[kernel") || image.startsWith("[guest.kernel") || image.endsWith(".ko]");
     return image === "" ? "" : isKernel ? "kernel" : image === "[JIT]" ? "JIT" : image === "[python]" ? "interpreted" : this.profile.name(number).endsWith(" (inlined)") ? "inlined" : "user";
   }
-  // The most sampled first: they get the hues that lie farthest apart.
+  // The most sampled first: they get the hues that are farthest apart.
   rankHues(keyOf) {
     const sums = /* @__PURE__ */ new Map();
     this.kinds.forEach((_, i) => keyOf(i) >= 0 && sums.set(keyOf(i), (sums.get(keyOf(i)) ?? 0) + this.sums.total[i]));
     const keys = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a) || a - b);
     return new Map(keys.map((key, rank) => [key, (kFirstHue + rank * kGoldenAngle) % 360]));
   }
-  // What tells a page's frames apart.
+  // The properties by which a page's frames are coloured.
   best() {
     const sums = /* @__PURE__ */ new Map();
     this.kinds.forEach((kind, i) => kind !== "" && kind !== "kernel" && sums.set(this.profile.functionImage[i], (sums.get(this.profile.functionImage[i]) ?? 0) + this.sums.self[i]));
@@ -103,7 +103,7 @@ var Colours = class {
         return this.made(kind === "kernel" ? kKindHues.kernel : this.imageHues.get(this.profile.functionImage[number]), 70, shade, isDark);
     }
   }
-  // What the legend calls a function's colour; '': nothing.
+  // The legend's text for a function's colour; '': none.
   keyOf(by, number) {
     return by === "command" ? this.profile.isCommand(number) ? this.profile.name(number) : "" : by === "kind" ? this.kinds[number] : this.kinds[number] === "" ? "" : by === "image" ? this.profile.image(number) : this.profile.name(number);
   }

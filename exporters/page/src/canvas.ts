@@ -1,4 +1,4 @@
-// A call tree on a canvas: drawing what is seen of it, zoom, pointer and keyboard. The canvas is as high as its container;
+// A call tree on a canvas: draws its visible part; zoom, pointer and keyboard. The canvas is as high as its container;
 // the container scrolls over as many rows as the tree has.
 import { onResize, sizeCanvas } from './dom.js';
 import { type GestureHost, listenToGestures } from './gestures.js';
@@ -125,7 +125,7 @@ export class Graph implements GestureHost {
         this.host.onZoom();
     }
 
-    // About a place in samples, which stays where it is.
+    // Around a place in samples, which keeps its position.
     private zoomBy(factor: number, sample: number): void {
         const whole = this.total[0];
         const width = Math.min(whole, Math.max((this.to - this.from) * factor, Math.min(whole, 1)));
@@ -282,7 +282,7 @@ export class Graph implements GestureHost {
         this.host.onHover(this, frame, event);
     }
 
-    // A tap of a finger shows what the frame is; the next one zooms.
+    // A tap of a finger shows the frame's name; the next one zooms.
     onTap(x: number, y: number, event: PointerEvent): void {
         const frame = this.frameAtPoint(x, y);
         const isZoom = frame >= 0 && (event.pointerType !== 'touch' || frame === this.selected);

@@ -1,4 +1,4 @@
-// A drawing on a canvas that can be pointed at, walked over by keys and, where it says so, zoomed.
+// A drawing on a canvas, with pointing, keyboard navigation and, if enabled, zoom.
 import { onResize, sizeCanvas } from './dom.js';
 import { type GestureHost, listenToGestures } from './gestures.js';
 import { fitted, useFont } from './text.js';
@@ -10,7 +10,7 @@ const kInks = ['text', 'soft', 'line', 'field', 'paper', 'accent'] as const;
 
 export interface ChartHost { onHover(item: number, event: PointerEvent): void; onSelect(item: number): void; onZoom(): void }
 
-// What stands beside a chart.
+// The elements beside a chart.
 export interface ChartTable { title: string; isDown: boolean; columns: Column[] }
 
 export abstract class Chart implements GestureHost {
@@ -61,7 +61,7 @@ export abstract class Chart implements GestureHost {
         context.fillText(fitted(context, text, pixels), x, y);
     }
 
-    // Texts in the middle of places, whole, within [low, high] and apart from each other.
+    // Texts in the middle of places, uncut, within [low, high] and apart from each other.
     protected labels(context: CanvasRenderingContext2D, labels: [x: number, text: string][], y: number, low: number, high: number): void {
         let free = low;
         for (const [x, text] of labels) {

@@ -1,10 +1,10 @@
-// Colours of frames: by image, function, kind or command, and of what changed. Each has a fill for light and for dark pages.
+// Colours of frames: by image, function, kind or command, and by change. Each has a fill for light and for dark pages.
 import type { Profile } from './names.js';
 import type { Sums } from './tree.js';
 
 const kFirstHue = 28;
 const kGoldenAngle = 137.508;
-const kOneImage = 0.8;  // of what isn't the kernel's: a page of mostly one image is coloured by function
+const kOneImage = 0.8;  // of all but the kernel's frames: a page of mostly one image is coloured by function
 const kKindHues = { kernel: 212, user: 28, inlined: 62, JIT: 140, interpreted: 292 };
 
 export type Coloring = 'image' | 'function' | 'kind' | 'command';
@@ -39,7 +39,7 @@ export class Colours {
         return image === '' ? '' : isKernel ? 'kernel' : image === '[JIT]' ? 'JIT' : image === '[python]' ? 'interpreted' : this.profile.name(number).endsWith(' (inlined)') ? 'inlined' : 'user';
     }
 
-    // The most sampled first: they get the hues that lie farthest apart.
+    // The most sampled first: they get the hues that are farthest apart.
     private rankHues(keyOf: (number: number) => number): Map<number, number> {
         const sums = new Map<number, number>();
         this.kinds.forEach((_, i) => keyOf(i) >= 0 && sums.set(keyOf(i), (sums.get(keyOf(i)) ?? 0) + this.sums.total[i]));
@@ -47,7 +47,7 @@ export class Colours {
         return new Map(keys.map((key, rank) => [key, (kFirstHue + rank * kGoldenAngle) % 360]));
     }
 
-    // What tells a page's frames apart.
+    // The properties by which a page's frames are coloured.
     best(): Coloring {
         const sums = new Map<number, number>();
         this.kinds.forEach((kind, i) => kind !== '' && kind !== 'kernel' && sums.set(this.profile.functionImage[i], (sums.get(this.profile.functionImage[i]) ?? 0) + this.sums.self[i]));
@@ -81,7 +81,7 @@ export class Colours {
         }
     }
 
-    // What the legend calls a function's colour; '': nothing.
+    // The legend's text for a function's colour; '': none.
     keyOf(by: Coloring, number: number): string {
         return by === 'command' ? (this.profile.isCommand(number) ? this.profile.name(number) : '') : by === 'kind' ? this.kinds[number] : this.kinds[number] === '' ? '' : by === 'image' ? this.profile.image(number) : this.profile.name(number);
     }

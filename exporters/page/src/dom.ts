@@ -1,4 +1,4 @@
-// Elements, and what is to be undone with the view that made them: listeners of an AbortSignal.
+// Elements, and the cleanup when their view is removed: listeners of an AbortSignal.
 
 export function make<Name extends keyof HTMLElementTagNameMap>(name: Name, style = '', text = ''): HTMLElementTagNameMap[Name] {
     const made = document.createElement(name);
@@ -48,7 +48,7 @@ export function onResize(element: Element, act: () => void, signal: AbortSignal)
     signal.addEventListener('abort', () => observer.disconnect());
 }
 
-// Buttons of which one is chosen, by pointer or arrow keys. Returns what shows a choice without making it.
+// Buttons of which one is chosen, by pointer or arrow keys. Returns a function that shows a choice without making it.
 export function makeChoice(buttons: HTMLElement[], choose: (index: number) => void): (index: number) => void {
     const show = (index: number) => buttons.forEach((button, i) => {
         button.setAttribute('aria-checked', String(i === index));

@@ -1,4 +1,4 @@
-// Figures: a chart, what of it is selected, the table beside it.
+// Figures: a chart, its selected item, and the table beside it.
 import type { Chart, ChartHost } from './chart.js';
 import type { FigureData, HeatMapData, HistogramData, ScheduleData } from './data.js';
 import { make, makeChoice, makeTerms, showSwatches } from './dom.js';
@@ -21,7 +21,7 @@ abstract class FigureView<Data extends FigureData, Kind extends Chart> extends V
     private readonly showLayout: (index: number) => void;
     private atFirst: State = {};
 
-    // `item`: what the chart consists of.
+    // `item`: name of the chart's items.
     constructor(root: HTMLElement, readonly data: Data, link: ViewLink, maker: ChartMaker<Data, Kind>, private readonly item: string) {
         super(root, template, data, link);
         this.element.classList.add('figure', data.kind.replace(' ', '-'));
@@ -36,7 +36,7 @@ abstract class FigureView<Data extends FigureData, Kind extends Chart> extends V
         this.showLayout = this.addLayouts();
     }
 
-    // The last thing that a subclass's constructor does.
+    // To be called last in a subclass's constructor.
     protected begin(): void {
         this.atFirst = this.words();
         this.follow(this.link.state);

@@ -1,5 +1,5 @@
-// A profile as a flame graph, icicles, inverted, or with the callers and callees of one function; its samples over time,
-// its functions, and what is selected: what these parts say to each other.
+// A profile as a flame graph, icicles, inverted, or with the callers and callees of one function; with its samples over
+// time, its functions, and the selection. Connects these parts.
 import { Graph, type GraphHost } from './canvas.js';
 import { type Coloring, Colours } from './colours.js';
 import type { FlameData } from './data.js';
@@ -41,7 +41,7 @@ export class FlameView extends View implements GraphHost {
     ] as const;
     private readonly profile: Profile;
     private readonly tree: Tree;
-    private readonly beforeTree: Tree | null;  // the same frames, with the samples of before
+    private readonly beforeTree: Tree | null;  // the same frames, with the samples before the change
     private readonly beforeSums: Sums | null;
     private readonly colours: Colours;
     private readonly commands: Int32Array;  // of frames
@@ -195,7 +195,7 @@ export class FlameView extends View implements GraphHost {
         return largest.map(([key, { number }]) => [this.colours.of(by, number, number, dark), key]);
     }
 
-    // ---- what the graphs ask
+    // ---- callbacks of the graphs
 
     labelOf(frame: number, graph: Graph): string {
         return this.profile.name(graph.tree.functions[frame]);
@@ -327,7 +327,7 @@ export class FlameView extends View implements GraphHost {
 
     // ---- intervals
 
-    // Of the share of frames [frames] with all they call, or of those alone; null: none can be told.
+    // The interval of the share of frames [frames], with their callees or alone; null: unknown.
     private interval(frames: number[], isSelf: boolean, kept: ReadonlySet<number> | null): Interval | null {
         if (!this.data.sampled) {
             return null;
@@ -383,7 +383,7 @@ export class FlameView extends View implements GraphHost {
 
     private countText(tree: Tree, frame: number): string {
         const text = (value: number) => `${this.amount(value)}, ${formatPercent(this.share(value))}`;
-        // All of an inverted frame is what the innermost function spends itself.
+        // The whole of an inverted frame is its innermost function's own time.
         return text(tree.total[frame]) + (tree === this.inverted ? '' : '; self ' + text(tree.self[frame]));
     }
 

@@ -1,6 +1,6 @@
 // Texts of counts, amounts, times and shares; no browser needed.
 
-// "1.5 ms", in the unit that `range` is best told in.
+// "1.5 ms", in the unit that suits `range`.
 export function durationText(ns: number, range = ns, digits = 6): string {
     const [unit, worth] = range >= 1e9 ? ['s', 1e9] as const : range >= 1e6 ? ['ms', 1e6] as const : range >= 1e3 ? ['us', 1e3] as const : ['ns', 1] as const;
     return String(Number((ns / worth).toPrecision(digits))) + ' ' + unit;
@@ -37,7 +37,7 @@ export function inUnit(parts: string | number, decimals: number): string {
 
 const kWorthNs: Record<string, number> = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 
-// "11 ms" of 11,000,000 ns, "3 MiB", "12 M cycles": in the unit that `range` is best told in.
+// "11 ms" of 11,000,000 ns, "3 MiB", "12 M cycles": in the unit that suits `range`.
 export function quantityText(value: number, unit: string, range = value, digits = 6): string {
     const worth = kWorthNs[unit];
     if (worth !== undefined) {

@@ -1,4 +1,4 @@
-// What a pointer, or two, do on a canvas. Places are pixels of the canvas.
+// Gestures of one or two pointers on a canvas. Places are pixels of the canvas.
 
 const kDragPixels = 5;
 
@@ -9,7 +9,7 @@ export interface GestureHost {
     onPinch(factor: number, x: number): void;  // factor below 1: fingers move apart, about x
 }
 
-// Returns what points again at the place where the pointer is: something else may be there now.
+// Returns a function that points again at the pointer's place, where another item may be now.
 export function listenToGestures(canvas: HTMLCanvasElement, host: GestureHost): () => void {
     const pointers = new Map<number, { x: number; y: number }>();
     let start = { x: 0, y: 0 };

@@ -174,7 +174,7 @@ export class HeatMapChart extends Chart {
             formatNumber(this.counts[i], 'value') + ' of ' + formatCount(inTime) + ' in this time, ' + formatPercent(this.counts[i] / inTime)];
     }
 
-    // The highest values, which one looks for first.
+    // The highest values, the most interesting ones.
     override table(): ChartTable {
         const { time, step } = this.map.cells;
         const unit = this.data.unit ? ` [${this.data.unit}]` : '';

@@ -15,7 +15,7 @@ interface Bars {
     counts: number[];
     soFar: number[];
     isLog: boolean;
-    shown: number;  // without a last bucket of what lies beyond the others
+    shown: number;  // without a last bucket for values beyond the others
 }
 
 function barsOf(data: Buckets, isLog: boolean): Bars {

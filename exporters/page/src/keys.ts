@@ -1,11 +1,11 @@
-// Keys of the document. Where several views are shown, a key is for the one that was used last.
+// Keys of the document. Where several views are shown, a key is for the view that was used last.
 
 export type Acts = Record<string, () => void>;
 
 const kViews: HTMLElement[] = [];
 let lastUsed: HTMLElement | undefined;
 
-// `acts`: by key, for keys that nothing else of the page takes. Without `root` they hold wherever the reader is.
+// `acts`: by key, for keys that the rest of the page doesn't use. Without `root` they apply everywhere on the page.
 export function listenToKeys(acts: Acts, signal: AbortSignal, root?: HTMLElement): void {
     if (root !== undefined) {
         kViews.push(root);

@@ -1,4 +1,4 @@
-// Where frames stand: from left[i] on, as wide as their total, in samples.
+// The places of frames: from left[i] on, as wide as their total, in samples.
 import type { Tree } from './tree.js';
 
 export interface Viewport { from: number; to: number; width: number; least: number; firstDepth: number; lastDepth: number }
@@ -29,9 +29,9 @@ export function layOut(tree: Tree, total: Float64Array, bySize: boolean): Float6
     return left;
 }
 
-// Calls draw(frame, x, width) for each frame that is seen: of [from, to) samples on `width` pixels, at depths
-// [firstDepth, lastDepth]. Frames narrower than `least` pixels are passed over with all below them; at most one of them a
-// pixel is drawn.
+// Calls draw(frame, x, width) for each visible frame: of [from, to) samples on `width` pixels, at depths [firstDepth,
+// lastDepth]. Frames narrower than `least` pixels are skipped with all below them; at most one of them a pixel is
+// drawn.
 export function visitVisible(tree: Tree, total: Float64Array, left: Float64Array, view: Viewport, draw: (frame: number, x: number, width: number) => void): number {
     const scale = view.width / (view.to - view.from);
     const lastPixel = new Int32Array(tree.depthMax + 2).fill(-1);

@@ -1,8 +1,8 @@
-// What a page shows, as the fragment of its address: links lead to a view. No browser needed.
+// The state of a page as the fragment of its address: links lead to a view. No browser needed.
 
 type Words = Record<string, string | number | null | undefined>;
 
-// What of a state isn't as at the beginning.
+// The values of a state that differ from the initial ones.
 export function changed(state: Words, atFirst: Words): Record<string, string> {
     const words = Object.keys(state).filter((word) => state[word] !== undefined && state[word] !== null && state[word] !== atFirst[word]);
     return Object.fromEntries(words.map((word) => [word, String(state[word])]));
@@ -12,7 +12,7 @@ export function fragmentOf(state: Record<string, string>): string {
     return Object.keys(state).map((word) => word + '=' + encodeURIComponent(state[word])).join('&');
 }
 
-// Of a fragment with or without '#'; what can't be decoded is left out.
+// Of a fragment with or without '#'; words that can't be decoded are left out.
 export function stateOf(fragment: string): Record<string, string> {
     const state: Record<string, string> = {};
     for (const part of fragment.replace(/^#/, '').split('&')) {

@@ -1,4 +1,4 @@
-// What needs no browser, for page_test.mjs.
+// The modules that need no browser, for page_test.mjs.
 export { logTicksOf, shadeOfCount, stepOf, ticksOf } from './axis.js';
 export { Colours } from './colours.js';
 export { durationText, formatAmount, inUnit, quantityText } from './format.js';

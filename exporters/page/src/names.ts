@@ -24,7 +24,7 @@ export class Profile {
         this.functionCount = data.functions.name.length;
         this.functionName = Int32Array.from(data.functions.name);
         this.functionImage = Int32Array.from(data.functions.image);
-        // Frame 0 stands for everything: the others are one deeper than in the data.
+        // Frame 0 stands for all samples: the others are one deeper than in the data.
         const count = data.frames.depth.length;
         this.frameDepth = new Int32Array(count + 1);
         this.frameFunction = new Int32Array(count + 1).fill(-1);

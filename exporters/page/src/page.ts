@@ -7,7 +7,7 @@ import type { State, View, ViewLink } from './view.js';
 
 const kLinkDelayMs = 150;
 
-// What packed_json() has packed.
+// Unpacks data of packed_json().
 async function unpack<Data>(): Promise<Data> {
     if (typeof DecompressionStream === 'undefined') {
         document.body.prepend('This page needs a browser of 2023 or later, which can decompress its data.');
@@ -28,7 +28,7 @@ function makeHelp(view: View): HTMLDialogElement {
     return dialog;
 }
 
-// The address says what is shown, so that it can be copied, and reloading changes nothing.
+// The address contains the state, so that it can be copied, and reloading changes nothing.
 export async function showPage<Data>(mount: (root: HTMLElement, data: Data, link: ViewLink) => View): Promise<View> {
     startTheme();
     let state: State = stateOf(location.hash);

@@ -1,4 +1,4 @@
-// What each CPU ran when: a lane a CPU, or a lane a thread. Zoomed and moved along the time.
+// The threads that each CPU ran, by time: a lane for each CPU, or for each thread. Zoomed and moved along the time.
 import { ticksOf } from './axis.js';
 import { Chart, type ChartHost, type ChartTable } from './chart.js';
 import type { ScheduleData } from './data.js';
@@ -356,7 +356,7 @@ export class ScheduleChart extends Chart {
 
     override select(item: number): void {
         super.select(item);
-        // Walked out of the window: it follows.
+        // Moved out of the window: the window follows.
         if (item >= 0 && (this.begin[item] + this.length[item] < this.from || this.begin[item] > this.to)) {
             const size = this.to - this.from;
             this.show(this.begin[item] - size / 4, this.begin[item] + 3 * size / 4);

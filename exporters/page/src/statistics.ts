@@ -1,5 +1,5 @@
-// Intervals of shares, as perfleet gives them (docs/statistics.md): Clopper and Pearson's, of as many independent samples
-// as these are worth. Samples that stand near each other in time are alike: slices of time are the clusters.
+// Intervals of shares, as perfleet computes them (docs/statistics.md): Clopper and Pearson's, for the effective number
+// of independent samples. Samples that are close in time are alike: slices of time are the clusters.
 
 // Lanczos' approximation, g = 7.
 const kGamma = [0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059, 12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7];

@@ -1,4 +1,4 @@
-// A table of numbered rows: rows as they are sorted, some at a time; hints are counted while nothing else is done.
+// A table of numbered rows: sorted rows, a few at a time; hints are computed when the page is idle.
 import { make, makeButton } from './dom.js';
 
 const kRowsAtOnce = 100;

@@ -20,14 +20,14 @@ function widthOf(context: CanvasRenderingContext2D, point: number): number {
     return widths[point] || (widths[point] = context.measureText(String.fromCodePoint(point)).width);
 }
 
-// Black or white, what is easier to read on a colour.
+// Black or white, whichever is easier to read on a colour.
 export function inkOn(context: CanvasRenderingContext2D, colour: string): string {
     context.fillStyle = colour;
     const [red, green, blue] = [1, 3, 5].map((at) => (parseInt(String(context.fillStyle).slice(at, at + 2), 16) / 255) ** 2.2);
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? '#000000' : '#ffffff';
 }
 
-// As much of a text as has room, with an ellipsis where it is cut; '' where not even one character has.
+// The part of a text that fits, with an ellipsis where it is cut; '' if not even one character fits.
 export function fitted(context: CanvasRenderingContext2D, text: string, pixels: number): string {
     const room = pixels - widthOf(context, kEllipsis.charCodeAt(0));
     let width = 0;

@@ -1,4 +1,4 @@
-// Light and dark: the document's `data-theme`, which the style sheet and all drawings go by.
+// Light and dark: the document's `data-theme`, which the style sheet and all drawings follow.
 
 export const kFont = '12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';  // of drawings
 const kEvent = 'perfleet-theme';
@@ -12,7 +12,7 @@ export function setTheme(dark: boolean): void {
     document.dispatchEvent(new Event(kEvent));
 }
 
-// As the reader's system has it, until setTheme().
+// The reader's system setting, until setTheme().
 export function startTheme(): void {
     const preferred = matchMedia('(prefers-color-scheme: dark)');
     setTheme(preferred.matches);

@@ -1,4 +1,4 @@
-// What is said beside the pointer. A document has one tip.
+// The text beside the pointer. A document has one tip.
 import { make } from './dom.js';
 
 let tip: HTMLElement | undefined;

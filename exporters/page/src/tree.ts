@@ -41,7 +41,7 @@ export function totalsOf(parent: Int32Array, self: Float64Array): Float64Array {
     return total;
 }
 
-// The frames of a function at or below frame `first` that no other such frame of it has called: each sample once.
+// The frames of a function at or below frame `first` without another such frame above them: each sample once.
 export function outermostFrames(tree: Tree, number: number, first = 0): number[] {
     const frames: number[] = [];
     for (let i = first; i < tree.end[first];) {
@@ -130,7 +130,7 @@ function flatten(root: MergedFrame, compare: Compare): Tree {
     return makeTree(Int32Array.from(depth), Int32Array.from(functions), Float64Array.from(self));
 }
 
-// What a function calls, of all places where it is called.
+// The callees of a function, of all its calls.
 export function calleesOf(tree: Tree, number: number, compare: Compare): Tree {
     const root = new MergedFrame(number);
     const nodes: MergedFrame[] = [];
@@ -144,7 +144,7 @@ export function calleesOf(tree: Tree, number: number, compare: Compare): Tree {
     return flatten(root, compare);
 }
 
-// Who calls a function: its callers are below it in this tree.
+// The callers of a function: its callers are below it in this tree.
 export function callersOf(tree: Tree, number: number, compare: Compare): Tree {
     const root = new MergedFrame(number);
     for (const first of outermostFrames(tree, number)) {
@@ -157,7 +157,7 @@ export function callersOf(tree: Tree, number: number, compare: Compare): Tree {
     return flatten(root, compare);
 }
 
-// Functions by what they spend themselves: the innermost frames are below the root, above each those that called it.
+// Functions by their own samples: the innermost frames are below the root, above each its callers.
 export function invertedOf(tree: Tree, compare: Compare): Tree {
     const root = new MergedFrame(tree.functions[0]);
     for (let i = 1; i < tree.count; i++) {

@@ -8,17 +8,17 @@ import { hideTip } from './tip.js';
 
 const kNarrowPixels = 820;
 
-// What a view shows, in words that stand in a link; what is as at the beginning is left out.
+// The state of a view, in words of a link; initial values are left out.
 export type State = Record<string, string>;
 
 export interface ViewLink {
-    readonly state: State;  // to begin with
+    readonly state: State;  // the initial state
     onState(state: State): void;
 }
 
 export abstract class View {
-    readonly element: HTMLElement;  // has the class `narrow` where it is as wide as a phone
-    readonly keys: readonly (readonly [keys: string, what: string])[] = [];  // to be shown as help
+    readonly element: HTMLElement;  // has the class `narrow` if it is only as wide as a phone
+    readonly keys: readonly (readonly [keys: string, what: string])[] = [];  // shown as help
     protected readonly ended = new AbortController();
     protected isMounted = false;
 
@@ -43,7 +43,7 @@ export abstract class View {
 
     abstract draw(): void;
     abstract state(): State;
-    // Shows what a link says; what it doesn't, as at the beginning.
+    // Shows the state in a link; values that the link lacks are the initial ones.
     abstract follow(state: State): void;
 
     // The element of a class that the template has once.
@@ -62,7 +62,7 @@ export abstract class View {
         this.part('live').textContent = text;
     }
 
-    // Nothing is told before the subclass's constructor is done.
+    // The callback isn't called before the subclass's constructor is done.
     protected note(): void {
         if (this.isMounted) {
             this.link.onState(this.state());

@@ -1,4 +1,4 @@
-// Questions to the server that the page is from: tables, and files of exports.
+// Requests to the page's server: tables, and files of exports.
 
 export type Cell = string | number | null;
 
@@ -17,7 +17,7 @@ export interface Answer {
     measure?: { event: string; unit: string; total: number; samples: number; others: string[] };
 }
 
-// Options as on the command line, without dashes. What is empty isn't sent.
+// Options as on the command line, without dashes. Empty values aren't sent.
 export type Params = Record<string, string>;
 
 export interface Asking {
@@ -53,7 +53,7 @@ export function exportUrl(format: string, params: Params): string {
     return urlOf('/api/v1/export', { to: format, ...params });
 }
 
-// What a failed answer says.
+// The error message of a failed answer.
 function failure(status: number, text: string, needsToken = false): ApiError {
     try {
         return new ApiError(status, (JSON.parse(text) as { error: string }).error, needsToken);
@@ -115,12 +115,12 @@ export function askPage<Data>(format: string, params: Params, asking: Asking): P
     return get(exportUrl(format, { ...params, as: 'json' }), asking) as Promise<Data>;
 }
 
-// Saves a file as the browser does.
+// Saves a file by the browser's download.
 export async function download(name: string, url: string): Promise<void> {
     const link = document.createElement('a');
     link.download = name;
     link.href = url;
-    if (Object.keys(headers()).length !== 0) {  // a link can't say who asks
+    if (Object.keys(headers()).length !== 0) {  // a link can't carry credentials
         const response = await fetch(url, { headers: headers() });
         if (!response.ok) {
             throw failure(response.status, await response.text());

@@ -1,4 +1,4 @@
-// A chart with its title, for the application's views: what the pointer is at, and what is selected.
+// A chart with its title, for the application's views: the item under the pointer, and the selected one.
 import type { ChartHost } from '../chart.js';
 import { make } from '../dom.js';
 import { hideTip, showTip } from '../tip.js';

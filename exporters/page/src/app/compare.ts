@@ -1,4 +1,4 @@
-// Compare: two selections, with a verdict on each function; what may be noise is grey.
+// Compare: two selections, with a verdict on each function; changes that may be noise are grey.
 import type { FlameData } from '../data.js';
 import { make, makeButton } from '../dom.js';
 import { ask, askPage, type Answer, exportUrl, type Params, reader } from './api.js';
@@ -9,7 +9,7 @@ import type { Place, Tab } from './tab.js';
 
 const kSideWords = ['session', 'select', 'from', 'until'] as const;
 
-// A side as `diff` and `flamegraph --before` take it.
+// A side in the syntax of `diff` and `flamegraph --before`.
 function sideText(side: Record<string, string>): string {
     const range = side.from || side.until ? `${side.from || ''}..${side.until || ''}` : '';
     return [side.session, side.select, range].filter((part) => part).join(' ');
@@ -24,7 +24,7 @@ function stateOf(place: Place, before: Record<string, string>): Record<string, s
     return { ...own, ...Object.fromEntries(Object.entries(before).filter(([, value]) => value).map(([word, value]) => ['before' + word, value])) };
 }
 
-// What is often compared: the session before, the time before, two values of a label.
+// Frequent comparisons: the session before, the time before, two values of a label.
 function suggestions(place: Place): [name: string, before: Record<string, string>, after?: Record<string, string>][] {
     const { inventory, selection } = place;
     const list: [string, Record<string, string>, Record<string, string>?][] = [];
@@ -73,7 +73,7 @@ function verdictStyle(verdict: string): string {
 function showVerdicts(root: HTMLElement, diff: Answer): void {
     const of = reader(diff);
     const verdict = (row: number) => String(of(diff.rows[row], 'verdict') ?? '');
-    // An interval is read at one glance.
+    // An interval must be readable at a glance.
     const shown: Answer = {
         ...diff,
         columns: [...diff.columns, { name: 'interval', unit: '' }],

@@ -26,7 +26,7 @@ function timesOf({ slices }: FlameData, from: number, to: number): [fromMs: numb
     return [at(from), at(to)];
 }
 
-// What there may be in place of samples.
+// The text that replaces missing samples.
 function showNothing(place: Place, root: HTMLElement, data: FlameData): void {
     const hint = make('p', 'hint', 'No samples are in the selection. Other rows are in ');
     hint.append(...['latency', 'timeline', 'losses'].map((tab) => makeButton(tab === 'losses' ? 'the ledger' : tab, () => place.go({ tab, state: {} }))));
@@ -35,7 +35,7 @@ function showNothing(place: Place, root: HTMLElement, data: FlameData): void {
     root.append(hint, warnings);
 }
 
-// A flame graph that ends with the place; `noted` is told what it shows.
+// A flame graph that ends with `place`; `noted` gets each new state.
 export function showFlame(place: Place, root: HTMLElement, data: FlameData, state: State, noted: (state: State) => void): FlameView | null {
     if (data.frames.depth.length === 0) {
         showNothing(place, root, data);

@@ -1,4 +1,4 @@
-// Fleet: who sends, who is silent, what was lost, and whose time it was.
+// Fleet: connected and silent targets, losses, and CPU time by target.
 import { make, showSwatches } from '../dom.js';
 import { Table } from '../table.js';
 import { type Answer, ask, reader } from './api.js';

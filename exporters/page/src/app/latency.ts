@@ -1,4 +1,4 @@
-// Latency: what was timed, its distribution, how it changed, and the stacks of the slowest.
+// Latency: the timed operations, their distribution, its change over time, and the stacks of the slowest.
 import type { FlameData, HeatMapData, HistogramData } from '../data.js';
 import { make, makeButton } from '../dom.js';
 import { HeatMapView, HistogramView } from '../figure_view.js';

@@ -1,4 +1,4 @@
-// Ledger: what was produced, stored, expired and lost, and why.
+// Ledger: rows produced, stored, expired and lost, and why.
 import { make } from '../dom.js';
 import { formatCount } from '../format.js';
 import { ask, lostOf } from './api.js';

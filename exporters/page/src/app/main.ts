@@ -1,4 +1,4 @@
-// The application: tabs over one selection. The address says which, so that it can be sent as a link.
+// The application: tabs over one selection. The address names them, so that it can be sent as a link.
 import { make, makeButton, makeTerms } from '../dom.js';
 import { listenToKeys } from '../keys.js';
 import { isDark, setTheme, startTheme } from '../theme.js';
@@ -18,7 +18,7 @@ const kTabs: readonly Tab[] = [fleet, explore, subsecond, compare, latency, time
 const kSessionsMax = 10_000;  // the last ones
 const kBusyAfterMs = 150;
 const kSaidMs = 3000;
-const kOfTheseRows = ['from', 'to', 'zoom', 'at', 'item'];  // words of a state that mean nothing for other rows
+const kOfTheseRows = ['from', 'to', 'zoom', 'at', 'item'];  // words of a state that have no meaning for other rows
 
 interface Address {
     tab: string;
@@ -73,7 +73,7 @@ class App {
         await this.refresh();
     }
 
-    // Asks anew what there is, and the view's question.
+    // Reads the inventory again, and repeats the view's query.
     private async refresh(): Promise<void> {
         this.inventory = undefined;
         await this.open(addressOf(location.hash));
@@ -224,7 +224,7 @@ class App {
         setTimeout(() => this.said.textContent = '', kSaidMs);
     }
 
-    // A bar with progress and a way out, where an answer takes longer than a moment.
+    // A bar with the progress and a button to cancel, for answers that take longer than a moment.
     private async busy<Result>(what: string, opened: AbortController, question: (onProgress: (done: number, total: number) => void) => Promise<Result>): Promise<Result> {
         const bar = make('div', 'busy');
         const progress = make('progress');

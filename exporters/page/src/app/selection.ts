@@ -1,4 +1,4 @@
-// Which rows the views show: what the address says of them, and the bar where it is chosen.
+// The rows that the views show: the selection in the address, and the bar in which it is chosen.
 import { make, makeButton } from '../dom.js';
 import { type Answer, type Params, reader } from './api.js';
 
@@ -25,7 +25,7 @@ export function selectionOf(params: URLSearchParams): Selection {
     return Object.fromEntries(kSelectionWords.map((word) => [word, params.get(word) ?? ''])) as Selection;
 }
 
-// Of the words that a question takes.
+// The words that a query takes.
 export function paramsOf(selection: Selection, words: readonly SelectionWord[] = kSelectionWords): Params {
     return Object.fromEntries(words.map((word) => [word, selection[word]]).filter(([, value]) => value !== ''));
 }
@@ -34,7 +34,7 @@ function shellWord(text: string): string {
     return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll('\'', '\'\\\'\'')}'`;
 }
 
-// The command line that gives the same.
+// The command line with the same result.
 export function commandLine(command: string, params: Params): string {
     const options = Object.entries(params).filter(([, value]) => value !== '').map(([name, value]) => ` --${name}` + (value === 'true' ? '' : (value.startsWith('-') ? '=' : ' ') + shellWord(value)));
     const isAll = !['session', 'select', 'from', 'until'].some((word) => params[word]);
@@ -99,7 +99,7 @@ export function choiceField(name: string, options: HTMLOptionElement[], value: s
 
 const kNarrowPixels = 820;
 
-// The bar: fields for the words that the view uses. On a phone it is closed until it is wanted.
+// The bar: fields for the words that the view uses. On a phone it is closed until it is opened.
 export function selectionBar(inventory: Inventory, selection: Selection, words: readonly SelectionWord[], onChange: (part: Partial<Selection>) => void): HTMLElement {
     const bar = make('form', 'selection');
     bar.setAttribute('aria-label', 'Selection');

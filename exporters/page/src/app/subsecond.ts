@@ -1,4 +1,4 @@
-// Sub-second: when within each second the time went; a window of it has a flame graph.
+// Sub-second: CPU time by its place within each second; a window of it has a flame graph.
 import type { FlameData } from '../data.js';
 import { make, makeButton } from '../dom.js';
 import { formatAmount } from '../format.js';

@@ -1,27 +1,27 @@
-// A tab of the application: a question about the selection, and how its answer is shown.
+// A tab of the application: a query about the selection, and the display of its answer.
 import type { State } from '../view.js';
 import type { Params } from './api.js';
 import type { Inventory, Selection, SelectionWord } from './selection.js';
 
-// What a tab is opened with. It ends with `signal`.
+// The arguments with which a tab is opened. It ends with `signal`.
 export interface Place {
     readonly root: HTMLElement;
     readonly inventory: Inventory;
     readonly selection: Selection;
     readonly state: State;  // the tab's own words in the address
     readonly signal: AbortSignal;
-    // Shows a question's progress, and offers to cancel it.
+    // Shows a query's progress, and offers to cancel it.
     ask<Result>(what: string, question: (asking: { signal: AbortSignal; onProgress(done: number, total: number): void }) => Promise<Result>): Promise<Result>;
     // Changes the address; the view stays as it is.
     note(state: State): void;
-    // Goes on with another selection, tab or state.
+    // Continues with another selection, tab or state.
     go(to: { tab?: string; selection?: Partial<Selection>; state?: State }): void;
-    // What the buttons at the top offer: the command that gives the same, and files.
+    // The buttons at the top: the command with the same result, and files.
     offer(command: string, params: Params, files?: Download[]): void;
 }
 
 export interface Download {
-    name: string;  // in the menu
+    name: string;  // name in the menu
     file: string;
     url: string;
 }

@@ -1,4 +1,4 @@
-// Timeline: what each CPU ran when; tracepoints; entries and utilisation of kernels.
+// Timeline: the threads that each CPU ran, by time; tracepoints; entries and utilisation of kernels.
 import type { ScheduleData } from '../data.js';
 import { make } from '../dom.js';
 import { ScheduleView } from '../figure_view.js';
