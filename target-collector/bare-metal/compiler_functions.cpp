@@ -4,8 +4,8 @@
 
 namespace {
 
-// Not by __builtin_memcpy(), which the compiler may turn into a call of the very function that stands here: GCC does,
-// for RISC-V and -Os.
+// Not by __builtin_memcpy(), which the compiler may turn into a call of the very function that is defined here: GCC
+// does, for RISC-V and -Os.
 struct [[gnu::may_alias]] Word {
     std::uint64_t value;
 };
@@ -54,7 +54,7 @@ void* memmove(void* to, const void* from, std::size_t size_bytes) {
 void* memset(void* to, int value, std::size_t size_bytes) {
     auto* target = static_cast<unsigned char*>(to);
     const std::uint64_t word = static_cast<unsigned char>(value) * 0x0101'0101'0101'0101;
-    // Whole words where they belong: without translation memory is a device's, which wants that.
+    // Aligned whole words: without translation, memory counts as a device's, which requires them.
     for (; size_bytes > 0 && reinterpret_cast<std::uintptr_t>(target) % sizeof word != 0; --size_bytes) {
         *target++ = static_cast<unsigned char>(value);
     }

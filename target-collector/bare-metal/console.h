@@ -1,4 +1,5 @@
-// Text for users and tests: on the board's PL011; if that carries telemetry, by semihosting (Arm IHI 0068) or nowhere.
+// Prints text for users and tests: on the board's PL011 or, if that carries telemetry, by semihosting (Arm IHI 0068) or
+// nowhere.
 #pragma once
 
 #include <cstddef>

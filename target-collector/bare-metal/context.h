@@ -1,4 +1,4 @@
-// The state of an interrupted thread of the load. start.S knows the layout.
+// The state of an interrupted thread of the load. start.S depends on the layout.
 #pragma once
 
 #include <array>

@@ -17,8 +17,8 @@ inline void barrier() {
 #endif
 }
 
-// Called before a device reads this memory, and before this side reads what a device has written. QEMU's devices see
-// what the processor sees; where they don't, caches are cleaned and invalidated here.
+// Called before a device reads this memory, and before this side reads what a device has written. QEMU's devices and
+// the processor see the same memory; on boards where they don't, caches are cleaned and invalidated here.
 inline void to_device(const volatile void* /*memory*/, std::size_t /*size_bytes*/) {}
 inline void from_device(const volatile void* /*memory*/, std::size_t /*size_bytes*/) {}
 

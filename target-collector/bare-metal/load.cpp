@@ -38,7 +38,7 @@ void write_trace(std::uint64_t function, std::uint64_t stop_ticks, std::uint64_t
     trace.written = written + 1;
 }
 
-// Adds what passes until the end of its scope to what the function took, and traces it.
+// Adds the time until the end of its scope to the function's time, and traces it.
 class Timed : NonCopyable {
 public:
     Timed(volatile std::uint64_t& into, std::uint64_t function) : into_{into}, function_{function}, begun_{counter()} {}

@@ -23,8 +23,8 @@ extern LoadTimes load_times;
 extern volatile std::uint64_t load_turns;
 
 // Rounds of a thread before it yields; set before the load runs. If QEMU's time is the host's, a pending counter
-// overflow is raised at kernel entry and taken at kernel exit, by the thread that runs then: a thread that yields often
-// has its last function's samples in the next thread.
+// overflow is raised at kernel entry and taken at kernel exit, by the thread that runs then. So the last function's
+// samples of a thread that yields often fall into the next thread.
 inline constexpr std::uint64_t kRounds = 8;
 extern volatile std::uint64_t load_rounds;
 

@@ -1,6 +1,6 @@
-// The image: a small kernel at EL1 that switches between two threads at EL0, samples them and streams what it finds to
-// a gateway over a virtio serial port, or to a file. It runs for some seconds, says Bye, prints what the functions
-// really took, and switches the machine off.
+// The image: a small kernel at EL1 that switches between two threads at EL0 and samples them. It streams the samples to
+// a gateway over a virtio serial port, or to a file. It runs for some seconds, sends Bye, prints the functions' real
+// times, and switches the machine off.
 #include <new>
 
 #include "schemas/vocabulary/assert.h"
@@ -81,7 +81,7 @@ struct Place {
     T* operator->() { return &**this; }
 };
 
-// Stays shut while nothing may go out or come in: then a run takes the same instructions whatever is behind it.
+// Stays closed while no byte may be sent or received, so that a run takes the same instructions with any peer.
 class Gate final : public NetworkDriver {
 public:
     explicit Gate(NetworkDriver& driver) : driver_{driver} {}
@@ -170,7 +170,7 @@ void take_options() {
     }
 }
 
-// Over what telemetry goes.
+// The line or device that carries telemetry.
 ByteStream& open_port(std::uint64_t random) {
     if (options.gateway) {
         network_card.make();
@@ -202,7 +202,7 @@ ByteStream& open_port(std::uint64_t random) {
     return *serial;
 }
 
-// To whom it goes.
+// The receiver of telemetry.
 NetworkDriver& open_driver(ByteStream& port) {
     if (options.is_for_file) {
         file_driver.make(port);
@@ -246,7 +246,7 @@ Seed take_seed() {
     return seed;
 }
 
-// The board's clock (PL031) counts seconds: the moment at which it turns is known to a fraction of a millisecond.
+// The board's clock (PL031) counts seconds: the moment at which it changes is known to a fraction of a millisecond.
 ClockPoint find_start() {
     constexpr std::uint64_t kRealTimeClock = 0x0901'0000;
     constexpr std::uint64_t kUncertaintyNs = 1'000'000;
@@ -257,7 +257,7 @@ ClockPoint find_start() {
         wait_until(counter() + ticks_per_second / kReadsPerSecond);
         now = read_device(kRealTimeClock);
     }
-    // The run begins a little later, at a tick that small differences on the way here don't change.
+    // The run begins a little later, at a tick that doesn't depend on small differences in the time of start-up.
     constexpr std::uint64_t kGranularity = 1U << 21;
     const std::uint64_t turned_ticks = counter();
     const std::uint64_t begin_ticks = (turned_ticks + 2 * kGranularity) & ~(kGranularity - 1);
@@ -281,7 +281,7 @@ void describe_target(const Seed& seed) {
     pmu_labels.make(pmu_of_pmcr(PERFLEET_READ_REGISTER(pmcr_el0),
                                 pmu_version_of_aa64dfr0(PERFLEET_READ_REGISTER(id_aa64dfr0_el1))));
     target.make(SmallTarget{
-        // With keys name, id and labels are those that the gateway knows the key by.
+        // With keys, name, id and labels are those of the key's enrolment at the gateway.
         .target = options.has_keys ? TargetId{} : TargetId{0x7065'7266'7669'7274},
         .name = options.has_keys ? std::string_view{} : std::string_view{"qemu-virt", 9},
         .architecture = "aarch64",
@@ -403,7 +403,7 @@ void print_progress(std::uint64_t seconds) {
 bool is_over() {
     const std::uint64_t seconds = (counter() - begun_ticks) / ticks_per_second;
     if (gate->is_open) {
-        print_progress(seconds);  // not where a run is to be the same whatever it is printed on
+        print_progress(seconds);  // not if runs must be equal for every console
     }
     const bool has_enough = sample_counts[0] >= options.samples_min && sample_counts[1] >= options.samples_min &&
                             (options.is_for_file || gateway_driver->counts().handshakes >= options.handshakes_min);
@@ -467,7 +467,7 @@ void print_value(std::string_view name, std::uint64_t value) {
 using namespace perfleet;
 using namespace perfleet::bare_metal;
 
-// What was interrupted at EL0 stands in `context`; returns what goes on there. start.S
+// `context` is the state interrupted at EL0; returns the context to continue. Called by start.S
 extern "C" Context* handle_exception(Context* context, std::uint64_t is_interrupt) {
     constexpr std::uint64_t kSupervisorCall = 0x15;
     thread_times.enter_kernel(running);
@@ -529,7 +529,7 @@ extern "C" [[noreturn]] void kernel_main() {
     PERFLEET_WRITE_REGISTER(cntkctl_el1, kUserMayReadCounter);
     take_options();
     load_turns = options.turns;
-    load_rounds = options.is_in_step ? 1 : kRounds;  // there the period is what passes from yield to yield
+    load_rounds = options.is_in_step ? 1 : kRounds;  // in step, the period is the time from yield to yield
     trace.is_on = options.is_traced ? 1 : 0;
     circle_shape.initial_size = options.circle.initial_size;
     circle_shape.size_delta = options.circle.size_delta;

@@ -10,7 +10,7 @@ namespace perfleet::bare_metal {
 
 struct NetworkStream {
     TcpStream* stream = nullptr;
-    std::string_view error;  // without a stream: why; ends with a NUL
+    std::string_view error;  // why there is no stream; ends with a NUL
 };
 // Starts `card`, which is borrowed, and one stream for the program's life.
 [[nodiscard]] NetworkStream open_network(VirtioNet& card, const VirtioPlace& place, const TcpStream::Options& options);

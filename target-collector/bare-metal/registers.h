@@ -29,8 +29,8 @@ inline void synchronise() { asm volatile("isb" ::: "memory"); }
     return PERFLEET_READ_REGISTER(pmccntr_el0);
 }
 
-// Continues at this tick of the generic counter; at once if it is over. With `-icount shift=3` an instruction takes
-// half a tick: execution then continues at the same instruction in every run, whatever ran before.
+// Waits until this tick of the generic counter; returns at once if it has passed. With `-icount shift=3` an instruction
+// takes half a tick: execution then continues at the same instruction in every run, whatever ran before.
 inline void wait_until(std::uint64_t ticks) {
     std::uint64_t first;
     std::uint64_t second;

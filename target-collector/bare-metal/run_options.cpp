@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::uint64_t kNumberMax = 1'000'000'000;
 
-// string_view's own find() and substr() want memchr() and an exception.
+// string_view's own find() and substr() need memchr() and an exception.
 
 // Offset of the first `letter` from `begin` on, the text's size where there is none.
 std::size_t find_letter(std::string_view text, char letter, std::size_t begin = 0) {
@@ -50,7 +50,8 @@ bool take_session(std::string_view text, SessionId& into) {
         if (!is_letter && (digit < '0' || digit > '9')) {
             return false;
         }
-        // In as many instructions whatever the digit is: where time counts them, runs of all sessions are the same.
+        // Takes the same number of instructions for every digit, so that runs of all sessions are equal where time
+        // counts instructions.
         const unsigned letter = static_cast<unsigned char>(digit);
         std::uint64_t& half = i < kDigits / 2 ? into.high : into.low;
         half = half << 4 | ((letter & 0xf) + (letter >> 6) * 9);

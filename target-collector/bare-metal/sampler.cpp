@@ -16,7 +16,7 @@ constexpr std::uint64_t kPriorityMask = kProcessor + 0x04;
 constexpr std::uint64_t kAcknowledged = kProcessor + 0x0c;
 constexpr std::uint64_t kEndOfInterrupt = kProcessor + 0x10;
 constexpr std::uint32_t kInterruptMask = 0x3ff;
-constexpr std::uint32_t kFirstSpecial = 1'020;  // no interrupt is there
+constexpr std::uint32_t kFirstSpecial = 1'020;  // no interrupt is pending
 
 constexpr std::uint32_t kTimerInterrupt = 30;
 constexpr std::uint32_t kCyclesInterrupt = 23;
@@ -67,7 +67,7 @@ void Sampler::stop() {
 }
 
 std::uint64_t Sampler::arm_timer() {
-    // Absolute, so that a late interrupt doesn't shift those after it; what is over already is left out.
+    // Absolute, so that a late interrupt doesn't shift those after it; times that have passed are skipped.
     const std::uint64_t now = counter();
     std::uint64_t left_out = 0;
     for (timer_at_ticks_ += timer_period_.next(); timer_at_ticks_ <= now; timer_at_ticks_ += timer_period_.next()) {
@@ -85,7 +85,7 @@ std::uint64_t Sampler::take_missed() {
 }
 
 std::uint64_t Sampler::arm_cycles(std::uint64_t period) {
-    // From the overflow on, so that a late interrupt shifts no other.
+    // Counts from the overflow, so that a late interrupt shifts no other.
     const std::uint64_t since = PERFLEET_READ_REGISTER(pmccntr_el0);
     PERFLEET_WRITE_REGISTER(pmccntr_el0, (since < period ? since : 0) + pmu::overflow_start(64, period));
     synchronise();
@@ -145,7 +145,8 @@ Sampler::Cause Sampler::take_interrupt() {
         cause = is_timer_sampling_ ? Cause::kTimer : Cause::kNone;
         missed_ = is_timer_sampling_ ? left_out : 0;
     } else if (number == kCyclesInterrupt) {
-        // In this order: cleared after it was loaded, an overflow in between would be lost, and sampling end for good.
+        // In this order: if it were cleared after loading, an overflow in between would be lost, and sampling would end
+        // for good.
         PERFLEET_WRITE_REGISTER(pmovsclr_el0, kCycleCounter);
         missed_ = arm_cycles(is_in_step_ ? fixed_cycles_ : cycles_period_.next());
         cause = Cause::kCycles;

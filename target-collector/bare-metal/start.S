@@ -60,7 +60,7 @@ vectors:
     mrs x3, far_el1
     bl handle_unexpected
 
-// x0 and x1 are on the stack; x1 says which exception it is.
+// x0 and x1 are on the stack; x1 is the number of the exception.
 save_context:
     mrs x0, tpidr_el1
     stp x2, x3, [x0, #16]
@@ -88,7 +88,7 @@ save_context:
     str x4, [x0, #CONTEXT_STATE]
     bl handle_exception
 
-// Goes on with the context in x0, at EL0.
+// Continues with the context in x0, at EL0.
     .global enter_user
 enter_user:
     msr tpidr_el1, x0

@@ -1,4 +1,4 @@
-// The keys by which this board and its gateway know each other, where this image was built with libsodium.
+// The keys by which this board and its gateway authenticate each other, where this image was built with libsodium.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ inline constexpr std::size_t kTargetKeysSizeBytes = 64;
 
 struct TargetKeys {
     ZmtpMechanism* mechanism = nullptr;
-    std::string_view error;  // without a mechanism: why; ends with a NUL
+    std::string_view error;  // why there is no mechanism; ends with a NUL
 };
 // `keys`: kTargetKeysSizeBytes as `perfleet keygen --raw` writes them; `seed`: random bytes of this start, at least 32.
 // For the program's life.

@@ -36,7 +36,7 @@ void ThreadTimes::enter_kernel(std::size_t running) {
 }
 
 void ThreadTimes::leave_kernel(std::size_t running) {
-    // What the kernel did was for whom it interrupted.
+    // Time in the kernel is charged to the interrupted thread.
     const std::uint64_t cycles = lap();
     figures_[last_running_].cycles += cycles;
     figures_[last_running_].kernel_cycles += cycles;

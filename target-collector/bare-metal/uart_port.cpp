@@ -25,10 +25,10 @@ void UartPort::start() {
     write_device(device_ + kLineControl, kEightBitsAndFifos);
     write_device(device_ + kControl, kOnBothWays);
     if (has_heard) {
-        // As a greeting these name an unknown mechanism: a ZMTP peer ends the connection.
+        // Taken for a greeting, these bytes name an unknown mechanism: a ZMTP peer ends the connection.
         std::array<std::byte, zmtp_layout::kGreetingSizeBytes> refusal{};
         refusal.fill(std::byte{0xff});
-        // A line that takes nothing (flow control, no cable) mustn't keep the target from its work.
+        // A line that accepts no bytes (flow control, no cable) must not keep the target from its work.
         std::size_t written = 0;
         for (int i = 0; i < kRefusalAttemptsMax && written < refusal.size(); ++i) {
             written += write(std::span{refusal}.subspan(written));

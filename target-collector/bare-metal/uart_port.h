@@ -19,7 +19,7 @@ public:
     explicit constexpr UartPort(std::uint64_t device = kVirtBoard) : device_{device} {}
 
     // 8 bits, no parity, FIFOs on; the speed stays as set by the firmware. Turning the FIFOs on loses earlier input: a
-    // peer that has already sent something is made to start again.
+    // peer that has already sent something must start again.
     void start();
 
     [[nodiscard]] std::size_t write(std::span<const std::byte> bytes) override;

@@ -1,5 +1,5 @@
-// A virtio device on virtio-mmio (VIRTIO 1.2, 4.2), legacy (version 1) or modern (version 2): its registers. What it
-// reads and writes in memory is in virtqueue.h.
+// A virtio device on virtio-mmio (VIRTIO 1.2, 4.2), legacy (version 1) or modern (version 2): its registers. The memory
+// that it reads and writes: virtqueue.h.
 //
 // One thread.
 #pragma once
@@ -20,19 +20,19 @@ struct VirtioPlace {
 class VirtioDevice {
 public:
     // Finds the first device of this type and resets it; it then has those of the features that it offers. False: this
-    // machine has none, or it refuses.
+    // machine has none, or it refuses the features.
     [[nodiscard]] bool open(const VirtioPlace& place, std::uint32_t type, std::uint32_t features);
-    // After its queues are set: it works from now on.
+    // To be called after its queues are set: starts the device.
     void start();
 
-    // A queue of so many entries; its three parts lie as Virtqueue has them.
+    // Sets a queue of this many entries; its three parts have Virtqueue's layout.
     void set_queue(std::uint16_t number, std::uint16_t entries, const volatile void* descriptors,
                    const volatile void* given, const volatile void* used);
     void notify(std::uint16_t queue) const;
 
     [[nodiscard]] bool is_legacy() const { return is_legacy_; }
     [[nodiscard]] bool has(std::uint32_t feature) const { return (features_ & feature) != 0; }
-    // A byte of the configuration that devices of its type have.
+    // A byte of the configuration of this type of device.
     [[nodiscard]] std::uint8_t config(std::uint64_t offset) const;
     [[nodiscard]] std::uint64_t bus_address(const volatile void* memory) const {
         return reinterpret_cast<std::uint64_t>(memory) + bus_offset_;

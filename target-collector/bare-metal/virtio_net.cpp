@@ -12,7 +12,7 @@ constexpr std::uint32_t kHasMacAddress = 1U << 5;
 constexpr std::uint32_t kHasStatus = 1U << 16;
 constexpr std::uint64_t kStatusOffset = 6;  // in the configuration, after the MAC address
 constexpr std::uint8_t kLinkUp = 1;
-// Before each frame: zeros, for all of it is about offloads. Modern devices have one field more.
+// Precedes each frame; all zeros, because its fields are about offloads. Modern devices have one field more.
 constexpr std::size_t kLegacyHeaderSizeBytes = 10;
 constexpr std::size_t kHeaderSizeBytes = 12;
 constexpr std::size_t kEthernetHeaderSizeBytes = 14;

@@ -26,7 +26,7 @@ bool VirtioSerial::start(const VirtioPlace& place) {
     if (!device_.open(place, kConsole, kMultiport)) {
         return false;
     }
-    // Queues 0 and 1 are port 0's, which nobody uses.
+    // Queues 0 and 1 are port 0's, which isn't used.
     control_in_.set_up(device_, 2, VirtqueueDirection::kFromDevice);
     control_out_.set_up(device_, 3, VirtqueueDirection::kToDevice);
     in_.set_up(device_, 4, VirtqueueDirection::kFromDevice);
@@ -86,11 +86,11 @@ void VirtioSerial::obey(std::span<const std::byte> message) {
             in_.notify();
         }
         if (!is_open_) {
-            // All that has come is of the connection that was; what the next one says may stand in the ring before we
-            // read that it is open.
+            // All received bytes belong to the previous connection; bytes of the next one may be in the ring before its
+            // opening is read.
             in_old_count_ = in_.used_waiting();
         }
-        // What was under way at the close never comes back.
+        // Buffers in flight at the close are lost.
         out_.forget_given();
     }
 }

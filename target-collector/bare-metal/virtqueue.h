@@ -1,12 +1,12 @@
-// A queue of a virtio device (VIRTIO 1.2, 2.7: split), polled, with a buffer for each entry. Where its parts lie suits
-// legacy and modern devices:
+// A queue of a virtio device (VIRTIO 1.2, 2.7: split), polled, with a buffer for each entry. The places of its parts
+// suit legacy and modern devices:
 //
 //   byte 0      16 × entries   descriptors
 //   then        u16 flags | u16 count | u16 × entries          given: the buffers that the device may use
 //   byte 4096   u16 flags | u16 count | 2 × u32 × entries      used: those that it has used, and how much of them
 //   byte 8192   the buffers
 //
-// One thread; the device reads and writes at any time. What it has written isn't trusted.
+// One thread; the device reads and writes at any time. Data that the device has written aren't trusted.
 #pragma once
 
 #include <array>
@@ -32,7 +32,8 @@ public:
         std::size_t size_bytes = 0;  // written by the device
     };
 
-    // Between VirtioDevice's open() and start(). A queue from the device gets all its buffers. Borrows `device`.
+    // To be called between VirtioDevice's open() and start(). A queue from the device gets all its buffers. Borrows
+    // `device`.
     void set_up(VirtioDevice& device, std::uint16_t number, VirtqueueDirection direction) {
         device_ = &device;
         number_ = number;
@@ -59,14 +60,14 @@ public:
         to_device(this, kControlSizeBytes);
         barrier();
     }
-    // The device looks at what it was given, unless it does so anyway.
+    // Notifies the device of new buffers, unless it polls.
     void notify() {
         if ((used_flags_ & kNoNotify) == 0) {
             device_->notify(number_);
         }
     }
 
-    // The oldest used buffer that take_used() wasn't called for.
+    // The oldest used buffer for which take_used() wasn't called.
     [[nodiscard]] std::optional<Used> used() {
         from_device(&used_flags_, kControlSizeBytes);
         if (used_seen_ == used_count_) {
@@ -85,7 +86,7 @@ public:
     }
     [[nodiscard]] std::uint16_t used_waiting() const { return static_cast<std::uint16_t>(used_count_ - used_seen_); }
 
-    // Of a queue to the device: a buffer that it doesn't have.
+    // For a queue to the device: a buffer that the device doesn't hold.
     [[nodiscard]] std::optional<std::uint16_t> free_buffer() {
         while (used()) {
             take_used();
@@ -97,7 +98,7 @@ public:
         }
         return std::nullopt;
     }
-    // What the device has never comes back.
+    // Forgets the buffers that the device holds: they are never used again.
     void forget_given() {
         used_seen_ = used_count_;
         is_given_.fill(false);

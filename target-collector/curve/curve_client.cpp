@@ -134,7 +134,7 @@ std::span<const std::byte> CurveClient::initiate(std::span<const std::byte> prop
     const std::size_t box_at = frame_size_bytes_;
     (void)append_zeros(kMacSizeBytes);
     (void)append(own_public_);
-    // The own key vouches for the short one, for this gateway.
+    // The long-term key vouches for the short-term key, for this gateway.
     const Key random = random_.take();
     const auto vouch_nonce = append(std::span{random}.first(kLongNonceSizeBytes));
     const std::span<std::byte> vouch = append_zeros(kVouchSizeBytes);

@@ -1,5 +1,5 @@
-// The client's side of CurveZMQ (rfc.zeromq.org/spec/26) on fixed memory: a target proves who it is to a gateway whose
-// key it knows.
+// The client's side of CurveZMQ (rfc.zeromq.org/spec/26) on fixed memory: authenticates a target to a gateway whose key
+// it has.
 //
 //   → HELLO     1 0 │ 72 × 0 │ C' │ nonce 8 │ box[64 × 0](C'→S)
 //   ← WELCOME   nonce 16 │ box[S' │ cookie 96](S→C')
@@ -31,7 +31,7 @@ public:
         curve::Key own_secret;
     };
     static constexpr std::size_t kKeysSizeBytes = 64;
-    // As `perfleet keygen --raw` writes them: the gateway's public key, the own secret one. Nothing: they are none.
+    // As `perfleet keygen --raw` writes them: the gateway's public key, the own secret one. Nothing: not valid keys.
     [[nodiscard]] static std::optional<Keys> read_keys(std::span<const std::byte> bytes);
 
     // `keys`: of read_keys(). `seed`: random, of this start alone. `memory`: where messages are sealed, as memory()

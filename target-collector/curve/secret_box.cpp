@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Of libsodium. Its header would bring all of it.
+// libsodium's functions. Its header would include all of the library.
 extern "C" {
 int crypto_core_salsa20(unsigned char* out_64, const unsigned char* in_16, const unsigned char* key_32,
                         const unsigned char* constant_16);
@@ -40,7 +40,7 @@ public:
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
-    // The MAC of what is encrypted.
+    // The MAC of the ciphertext.
     [[nodiscard]] Mac authenticate(std::span<const std::byte> text) const {
         Mac mac{};
         (void)crypto_onetimeauth_poly1305(raw(mac.data()), raw(text.data()), text.size(), raw(mac_key_.data()));

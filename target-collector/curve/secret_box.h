@@ -1,4 +1,4 @@
-// Encryption as CurveZMQ has it (NaCl's crypto_box: X25519, XSalsa20, Poly1305), over memory of the caller.
+// CurveZMQ's encryption (NaCl's crypto_box: X25519, XSalsa20, Poly1305), over memory of the caller.
 //
 // Freestanding; no state but RandomStream's. On hosts libsodium computes, on targets its portable sources.
 #pragma once
@@ -18,18 +18,18 @@ using Nonce = std::array<std::byte, kNonceSizeBytes>;
 
 [[nodiscard]] Key public_key_of(const Key& secret);
 
-// The key that two pairs have in common. False: `peer_public` is none.
+// The key that two pairs share. False: `peer_public` isn't a valid key.
 [[nodiscard]] bool share(const Key& own_secret, const Key& peer_public, Key& into);
 
-// Encrypts in place what lies in `box` behind its first kMacSizeBytes, which become the MAC.
+// Encrypts `box` in place, behind its first kMacSizeBytes, which become the MAC.
 void seal(std::span<std::byte> box, const Nonce& nonce, const Key& shared);
-// Decrypts in place what lies behind the MAC. False: somebody changed it, or other keys sealed it; nothing is
+// Decrypts in place the bytes after the MAC. False: the bytes were changed, or sealed with other keys; nothing is
 // decrypted.
 [[nodiscard]] bool open(std::span<std::byte> box, const Nonce& nonce, const Key& shared);
 
 void wipe(std::span<std::byte> secret);
 
-// Random bytes from a seed of as much entropy. What was taken before can't be told from what it holds now.
+// Random bytes from a seed of as much entropy. Its state doesn't reveal bytes that were taken before.
 class RandomStream {
 public:
     explicit RandomStream(const Key& seed) : state_{seed} {}

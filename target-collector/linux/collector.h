@@ -29,9 +29,10 @@ struct CollectorOptions : GatewayChoice {
     std::string gateway_name;       // for messages; empty: "the gateway at ENDPOINT"
     std::string output_file;        // write frames to this file instead of a gateway
     bool is_output_forced = false;  // may replace a file
-    // Takes frames in this process, in place of a gateway, or nothing of them. Called by one thread.
+    // Takes frames in this process, in place of a gateway: a whole frame or, with an error, none of it. Called by one
+    // thread.
     std::function<Result<Done>(std::span<const std::byte> frame)> take_frame;
-    std::uint64_t batch_age_ns_max = limits::kBatchAgeNsMax;  // rows wait no longer for their batch to fill
+    std::uint64_t batch_age_ns_max = limits::kBatchAgeNsMax;  // the longest wait of a row until its batch is sealed
     // File for frames that the gateway hasn't acknowledged within exit_wait_s at the end; empty: they are lost.
     std::string unacknowledged_file;
     std::vector<std::string> events;         // as written after -e; empty: cycles, or cpu-clock if the machine has none

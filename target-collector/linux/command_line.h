@@ -40,7 +40,7 @@ struct CommandLine {
     std::string user;
 };
 
-inline constexpr double kRecordExitWaitS = 60;  // where the store is on this machine: slow is busy
+inline constexpr double kRecordExitWaitS = 60;  // for a store on this machine, which is slow only if it is busy
 
 // Adds description and options of this form to `app`; parsing fills `line`, which must outlive it.
 void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& line);

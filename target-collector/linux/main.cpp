@@ -42,7 +42,7 @@ void on_signal(int signal) {
     if (was_stopping && signal == SIGHUP) {
         return;
     }
-    // Opening may block for ever, for example on a pipe without a reader.
+    // Opening may block forever, for example on a pipe without a reader.
     if (was_stopping && is_opening.load()) {
         ::signal(signal, SIG_DFL);
         ::raise(signal);

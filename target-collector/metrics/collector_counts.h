@@ -1,5 +1,5 @@
-// What a collector counts about itself while it runs: published by the threads that own the counts, a few times a
-// second, and read by any thread. Neither a row nor a batch pays for it.
+// A collector's counters of itself while it runs: published by the threads that own the counts, a few times a second,
+// and read by any thread. They cost nothing for each row or batch.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace perfleet {
 
-// What earlier runs left in the spool folder.
+// Sessions of earlier runs in the spool folder.
 #define PERFLEET_ORPHAN_COUNTS(ROW)                                                                             \
     ROW(std::uint64_t, sessions_waiting, "recovered_sessions",                                                  \
         "Sessions of earlier runs recovered from the spool folder, not delivered yet.")                         \
@@ -76,7 +76,7 @@ public:
     // The wire's thread.
     void publish_delivery(const Delivery::Status& status, bool is_silent);
 
-    // Any thread. What other threads own is left at 0.
+    // Any thread. Counts of other threads are left at 0.
     [[nodiscard]] CollectorCounts read() const { return counts_; }
 
 private:

@@ -1,4 +1,4 @@
-// What the collector shows of itself on --metrics. Names, units and what to watch: docs/operations.md.
+// The collector's metrics for --metrics. Names, units and what to watch: docs/operations.md.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace perfleet {
 
-// Every family is there from the start, with 0, so that a first increase is seen as one.
+// Every family exists from the start, with 0, so that a first increase is visible.
 void add_collector_metrics(const CollectorCounts& counts, std::uint64_t log_suppressed, MetricPage& page);
 
 }  // namespace perfleet

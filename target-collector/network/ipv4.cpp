@@ -5,8 +5,8 @@
 namespace perfleet {
 namespace {
 
-// Takes parts off the front of a text; once one is missing, the text isn't whole. string_view's own functions for that
-// want memchr() and exceptions.
+// Takes parts off the front of a text; once one is missing, the text is invalid. string_view's own functions for that
+// need memchr() and exceptions.
 class Reader {
 public:
     explicit Reader(std::string_view text) : text_{text} {}

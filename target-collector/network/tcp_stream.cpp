@@ -21,7 +21,7 @@ constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint16_t kFirstLocalPort = 49'152;  // of those for connections that a host makes
 constexpr std::uint16_t kLocalPorts = 16'384;
 
-// lwIP's state and this are the program's.
+// lwIP's state and this are global.
 bool is_initialised = false;
 std::uint32_t now_ms = 0;
 std::uint64_t random_state = 0;

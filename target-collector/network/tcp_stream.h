@@ -1,9 +1,9 @@
 // A TCP connection to a gateway over a network card, as byte stream: IPv4, ARP, and DHCP or a fixed address, by lwIP
 // (raw API, static pools).
 //
-// Freestanding interface; one thread; no function blocks. One object a program, for lwIP's own state is global. A
-// connection begins as soon as there are a link and an address, and another one, from another port and with another
-// sequence number, kRetryNs after it has ended: by either side, with the link, or with the address. tick() takes at
+// Freestanding interface; one thread; no function blocks. One object per program, because lwIP's state is global. A
+// connection begins as soon as there are a link and an address. kRetryNs after it has ended, by either side, with the
+// link, or with the address, another one begins, from another port and with another sequence number. tick() takes at
 // most kFramesMax received frames.
 #pragma once
 
@@ -58,7 +58,7 @@ public:
     [[nodiscard]] static Ipv4Address address();
 
 private:
-    friend struct TcpStreamCallbacks;  // what lwIP calls
+    friend struct TcpStreamCallbacks;  // lwIP's callbacks
 
     enum class State : std::uint8_t { kNone, kConnecting, kConnected };
 

@@ -1,5 +1,5 @@
 // Bits of Arm's performance monitors (Arm Architecture Reference Manual, D13; the Cortex-A15's have the same places),
-// and what a counter starts at. Freestanding; touches no register.
+// and start values of counters. Freestanding; touches no register.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ inline constexpr std::uint64_t kNotAtEl1 = 1ULL << 31;
 
 [[nodiscard]] constexpr std::uint64_t counter_bits(std::uint64_t count) { return (1ULL << count) - 1; }
 
-// What a counter of so many bits starts at to overflow with the `period`th event from now: 2^width - period.
+// The start value with which a counter of `width` bits overflows at the `period`th event from now: 2^width - period.
 // width: 1 to 64; period: at least 1, at most 2^width - 1.
 [[nodiscard]] constexpr std::uint64_t overflow_start(unsigned width_bits, std::uint64_t period) {
     return (0 - period) & (~0ULL >> (64 - width_bits));

@@ -32,7 +32,7 @@ PmuDescription pmu_of_intel(const CpuidRegisters& leaf_a) {
     pmu.counter_count = field(leaf_a.eax, 8, 8);
     pmu.counter_bits = pmu.counter_count > 0 ? field(leaf_a.eax, 16, 8) : 0;
     pmu.counter_mask = first_bits(pmu.counter_count < kFirstFixedBit ? pmu.counter_count : kFirstFixedBit);
-    // EDX says how many there are from the first on, ECX which there are besides.
+    // EDX has the number of consecutive counters from the first on, ECX a mask of further ones.
     std::uint64_t fixed = version >= 2 ? first_bits(field(leaf_a.edx, 0, 5)) : 0;
     fixed |= version >= 5 ? leaf_a.ecx : 0;
     pmu.fixed_count = bits_set(fixed);

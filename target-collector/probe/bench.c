@@ -1,4 +1,4 @@
-// What runs a benchmark's loops: warm-up, threads that begin together, and what became of it.
+// Runs a benchmark's loops: warm-up, threads that begin together, and the result.
 #define _GNU_SOURCE
 #include "target-collector/probe/perfleet/bench.h"
 
@@ -62,7 +62,7 @@ static int fail(struct worker* worker, const char* why) {
     return 1;
 }
 
-// Also of one that failed, so that the others don't wait for ever.
+// Also of one that failed, so that the others don't wait forever.
 static void get_ready(struct worker* worker, struct perfleet_bench_run* run) {
     __atomic_fetch_add(worker->ready_count, 1, __ATOMIC_ACQ_REL);
     while (__atomic_load_n(worker->ready_count, __ATOMIC_ACQUIRE) < worker->parameters->thread_count) {

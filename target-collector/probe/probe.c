@@ -59,7 +59,7 @@ static void end_thread(void* pointer) {
     perfleet_probe_thread_ = 0;
     if (thread->slot != 0) {
         munmap(thread->slot, sizeof(*thread->slot));
-        // Release: the last records are there.
+        // Release: makes the last records visible.
         __atomic_store_n(&thread->area->ended[thread->slot_index], 1, __ATOMIC_RELEASE);
     }
     free(thread);
@@ -166,12 +166,12 @@ static void make_own_area(void) {
     made->magic = PERFLEET_PROBE_MAGIC;
     own_inode = status.st_ino;
     area_path = 0;
-    // Release: whoever sees the number, or the area, sees what stands in the memory.
+    // Release: a reader that sees the number, or the area, sees the memory's contents.
     __atomic_store_n(&perfleet_probe_door_.area_fd, file, __ATOMIC_RELEASE);
     __atomic_store_n(&area, made, __ATOMIC_RELEASE);
 }
 
-// Where a collector listens. Null: nowhere, or the memory is being made.
+// The memory of a collector that listens. Null: none listens, or the memory is being made.
 static struct perfleet_probe_area* find_area(void) {
     struct perfleet_probe_area* const found = __atomic_load_n(&area, __ATOMIC_ACQUIRE);
     if (found != 0 && !is_closed(found)) {
@@ -222,7 +222,7 @@ struct perfleet_probe_thread* perfleet_probe_begin_thread_(unsigned record_count
     return thread;
 }
 
-// The ring is full: does anybody still read it?
+// The ring is full: checks whether a collector still reads it.
 static int has_collector(const struct perfleet_probe_thread* thread, uint64_t lost_count) {
     if (is_closed(thread->area)) {
         return 0;
@@ -240,7 +240,7 @@ static int has_collector(const struct perfleet_probe_thread* thread, uint64_t lo
 
 int perfleet_probe_look_for_room_(struct perfleet_probe_thread* thread, unsigned id) {
     struct perfleet_probe_slot* const slot = thread->slot;
-    // Acquire: the collector has read what stood there before it is overwritten.
+    // Acquire: the collector has read the old content before it is overwritten.
     const uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
     if (thread->head - tail < PERFLEET_PROBE_RING_RECORDS) {
         thread->tail_seen = tail;
@@ -317,7 +317,7 @@ static double median_ns(uint64_t* values_ns, unsigned count) {
 }
 
 int perfleet_trace_measure_overhead(unsigned pairs, struct perfleet_trace_overhead* overhead) {
-    // The same code as ever, on a ring that nobody reads.
+    // The usual code, on a ring without a reader.
     const unsigned pairs_max = PERFLEET_PROBE_RING_RECORDS / 2;
     const unsigned count = pairs == 0 ? 1 : pairs < pairs_max ? pairs : pairs_max;
     struct perfleet_probe_slot* const slot = aligned_alloc(4096, sizeof(*slot));

@@ -24,8 +24,8 @@ struct KernelSymbol {
 // One line of /proc/kallsyms; empty if it is malformed. Borrows `line`.
 [[nodiscard]] std::optional<KernelSymbol> parse_kallsyms_line(std::string_view line);
 
-// Functions that were made at run time, which kallsyms lists behind those of modules: BPF programs, images of their
-// own. Their sizes aren't known: each reaches to the next one, at most kKernelFunctionSizeBytesMax.
+// Functions that were generated at run time, which kallsyms lists behind those of modules: BPF programs, images of
+// their own. Their sizes aren't known: each reaches to the next one, at most kKernelFunctionSizeBytesMax.
 inline constexpr std::uint64_t kKernelFunctionSizeBytesMax = 64U << 10U;
 [[nodiscard]] Image kernel_function(std::string_view name, std::uint64_t address, std::uint64_t size_bytes);
 

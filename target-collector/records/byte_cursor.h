@@ -1,5 +1,5 @@
-// Reads integers of either byte order from bytes of unknown length, with a bound on everything: past the end there are
-// zeros, and failed() says so.
+// Reads integers of either byte order from bytes of unknown length, with a bound on everything: past the end it reads
+// zeros, and failed() is true.
 #pragma once
 
 #include <algorithm>

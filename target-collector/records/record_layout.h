@@ -1,5 +1,5 @@
-// Records of perf_event as a kernel ring or a file has them, and what the perf_event_attr of their event says of their
-// fields.
+// Records of perf_event in a kernel ring or a file, and the properties of their fields that the event's perf_event_attr
+// determines.
 #pragma once
 
 #include <cstddef>

@@ -55,7 +55,7 @@ struct TaskRecord {  // FORK and EXIT
     std::uint32_t parent_tid = 0;
 };
 
-// Kernel code that was made or removed at run time: a BPF program, a probe's copied instructions.
+// Kernel code that was generated or removed at run time: a BPF program, a probe's copied instructions.
 struct KernelSymbolRecord {
     std::uint64_t address = 0;
     std::uint32_t size = 0;
@@ -77,7 +77,7 @@ struct SwitchRecord {  // SWITCH and SWITCH_CPU_WIDE
     std::uint32_t other_tid = 0;
 };
 
-// What a thread's event has counted until its end.
+// The count of a thread's event at its end.
 struct ReadRecord {
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;

@@ -34,7 +34,7 @@ struct SampleRecord {
     std::span<const std::uint64_t> callchain;  // with context markers, the leaf first
     std::span<const std::byte> raw;
 
-    // The user's registers in sample_regs_user, from the lowest bit on, and what was copied of the stack, from the
+    // The user's registers in sample_regs_user, from the lowest bit on, and the copied part of the stack, from the
     // stack pointer on. Without registers: of a kernel's thread, or none were recorded.
     bool has_stack_copy = false;  // the event copies stacks: this copy may be empty
     bool is_32_bit = false;

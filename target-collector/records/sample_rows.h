@@ -15,7 +15,7 @@
 
 namespace perfleet {
 
-// What makes a row a detailed one, beside the sample itself.
+// The data that make a row a detailed one, beside the sample itself.
 struct RowDetails {
     std::span<const std::byte> raw;        // where the event isn't a tracepoint
     std::span<const std::uint64_t> chain;  // where stack nodes can't express it

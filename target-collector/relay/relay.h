@@ -1,5 +1,5 @@
-// `perfleet relay`: speaks CURVE to a gateway for targets that can't. Targets connect to local sockets or are attached
-// to serial lines; each gets a connection of its own to the gateway, all with the relay's key.
+// `perfleet relay`: uses CURVE to a gateway for targets that can't. Targets connect to local sockets or are attached to
+// serial lines; each gets a connection of its own to the gateway, all with the relay's key.
 //
 // Limits: at most kTargetsMax targets, or fewer if descriptors run out, each with a thread and two frames in each
 // direction. Further connections are closed.

@@ -1,5 +1,5 @@
-// One target that can't speak CURVE and its own connection to the gateway, which does. Frames are forwarded unchanged,
-// except Hello: its identity is cleared if the relay shows a key, because the gateway takes the identity from the key.
+// One target without CURVE, and its own connection to the gateway, with CURVE. Frames are forwarded unchanged, except
+// Hello: its identity is cleared if the relay shows a key, because the gateway takes the identity from the key.
 //
 // Drops nothing and keeps one frame in each direction. While the gateway takes no frame, nothing is read from the
 // target, whose spool keeps its rows. When either connection ends, the other is closed: both sides start again, as

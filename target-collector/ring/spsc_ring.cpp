@@ -7,8 +7,8 @@
 namespace perfleet {
 namespace {
 
-// Before each record stands its size, 8 bytes; records begin at multiples of 8. kSkip in its place means: the next
-// record stands at the beginning of the memory.
+// Each record is preceded by its size, 8 bytes; records begin at multiples of 8. kSkip in place of the size: the next
+// record is at the beginning of the memory.
 constexpr std::size_t kHeaderBytes = 8;
 constexpr std::uint64_t kSkip = ~0ULL;
 
@@ -41,7 +41,7 @@ std::span<std::byte> SpscRing::reserve(std::size_t size_bytes) {
     const std::size_t to_end = memory_.size() - offset;
     const std::size_t skipped = needed <= to_end ? 0 : to_end;
     if (head + skipped + needed - tail_seen_ > memory_.size()) {
-        // Acquire: partner of the release in release(). The consumer has read what stood there before we overwrite it.
+        // Acquire: partner of the release in release(). The consumer has read the old record before it is overwritten.
         tail_seen_ = tail_.load(std::memory_order_acquire);
         if (head + skipped + needed - tail_seen_ > memory_.size()) {
             return {};
@@ -59,8 +59,8 @@ void SpscRing::commit(std::size_t size_bytes) {
     PERFLEET_ASSERT(size_bytes > 0 && size_bytes <= reserved_bytes_);
     store_header(memory_.data() + (reserved_at_ & (memory_.size() - 1)), size_bytes);
     reserved_bytes_ = 0;
-    // Release: partner of the acquire in acquire(). Whoever sees the new head sees the record, its size, and the skip
-    // before it.
+    // Release: partner of the acquire in acquire(). A reader that sees the new head sees the record, its size, and the
+    // skip before it.
     head_.store(reserved_at_ + kHeaderBytes + round_up_8(size_bytes), std::memory_order_release);
 }
 

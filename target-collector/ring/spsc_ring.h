@@ -1,8 +1,8 @@
 // A lock-free ring of byte records for one producer and one consumer: the only lock-free code of the project.
 //
 // Freestanding. Works in memory that the caller supplies and keeps; never allocates, never blocks. Records are
-// contiguous: one that wouldn't fit before the end of the memory starts again at its beginning. Each method says who
-// may call it.
+// contiguous: one that wouldn't fit before the end of the memory starts again at its beginning. Each method names its
+// caller: producer or consumer.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ public:
     // `memory`: size a power of two, at least 64 bytes, aligned to 8. Borrowed for the ring's life.
     explicit SpscRing(std::span<std::byte> memory);
 
-    // Producer. Room for a record of up to `size_bytes`, aligned to 8; empty when there is none now. At most one
+    // Producer. Space for a record of up to `size_bytes`, aligned to 8; empty when there is none now. At most one
     // reservation at a time; reserving again replaces it.
     [[nodiscard]] std::span<std::byte> reserve(std::size_t size_bytes);
 
@@ -39,7 +39,7 @@ public:
 
     [[nodiscard]] std::size_t memory_size_bytes() const { return memory_.size(); }
 
-    // Anybody, for statistics: what is used about now, with what is skipped before the end of the memory.
+    // Any thread, for statistics: approximately the used bytes, including those skipped before the end of the memory.
     [[nodiscard]] std::uint64_t used_bytes() const {
         const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
         const std::uint64_t head = head_.load(std::memory_order_relaxed);

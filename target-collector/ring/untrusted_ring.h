@@ -1,8 +1,8 @@
 // The consumer's side of a ring of records of fixed size in memory that an untrusted program writes, too.
 //
-// Freestanding. What stands in that memory may be anything, and change at any time: each word is read once, the place
-// of the tail is the consumer's own, and a head that can't be is a fault. A record that is handed over is a copy. The
-// producer counts in `head` what it has written, and waits with record `head` for `tail` to be within `capacity`.
+// Freestanding. That memory may contain anything, and change at any time. So each word is read once, the consumer keeps
+// the tail itself, and an impossible head is a fault. A record that is handed over is a copy. The producer counts in
+// `head` what it has written, and waits with record `head` for `tail` to be within `capacity`.
 #pragma once
 
 #include <array>
@@ -26,7 +26,8 @@ public:
     // Copies the oldest record. False: there is none, or the ring is broken.
     [[nodiscard]] bool read(Record& record) {
         if (taken_ == seen_) {
-            // Acquire: partner of the producer's release. Whoever sees the new head sees the records before it.
+            // Acquire: partner of the producer's release. A reader that sees the new head also sees the records before
+            // it.
             const std::uint64_t head = std::atomic_ref{*head_}.load(std::memory_order_acquire);
             if (head - taken_ > capacity()) {
                 is_broken_ = true;
@@ -43,10 +44,10 @@ public:
         return true;
     }
 
-    // Behind read(): the oldest record is taken.
+    // To be called after read(): takes the oldest record.
     void pop() { ++taken_; }
 
-    // Takes all that is there unread. Returns how many the producer says these are.
+    // Takes all unread records. Returns their number according to the producer.
     std::uint64_t skip() {
         const std::uint64_t head = std::atomic_ref{*head_}.load(std::memory_order_acquire);
         const std::uint64_t skipped = head - taken_;
@@ -61,10 +62,10 @@ public:
         std::atomic_ref{*tail_}.store(taken_, std::memory_order_release);
     }
 
-    // Its head went back, or further than the ring is long. It stays so.
+    // The producer's head went back, or further ahead than the ring's length. Stays true.
     [[nodiscard]] bool is_broken() const { return is_broken_; }
     [[nodiscard]] std::uint64_t capacity() const { return words_.size() / kWords; }
-    // As of the last look.
+    // As of the last read.
     [[nodiscard]] std::uint64_t waiting_count() const { return seen_ - taken_; }
 
 private:

@@ -79,7 +79,7 @@ UtcNs SmallCollector::utc_of(Ticks ticks) const {
     return UtcNs{static_cast<std::int64_t>(ns_of(ticks)) + utc_offset_ns_};
 }
 
-// From what the Hello told the gateway makes the same of the session's start: the two don't contradict each other.
+// Computes the session's start from the Hello's values, so that the two don't contradict each other.
 void SmallCollector::take_up_welcome() {
     if (status().gateway_utc == gateway_utc_) {
         return;

@@ -21,8 +21,8 @@ namespace perfleet {
 
 class OrphanSession : NonCopyable {
 public:
-    // `driver` is borrowed. Errors: SpoolFile::open()'s, and kCorrupt for a file whose inside can't be understood; all
-    // name the file. Damaged batches are no error: reading() tells of them, and their rows count as killed.
+    // `driver` is borrowed. Errors: SpoolFile::open()'s, and kCorrupt for a file with unreadable content; all name the
+    // file. Damaged batches are no error: reading() lists them, and their rows count as killed.
     [[nodiscard]] static Result<std::unique_ptr<OrphanSession>> open(const std::string& path, NetworkDriver& driver);
     ~OrphanSession() = default;
 
@@ -41,8 +41,8 @@ private:
     std::vector<std::byte> hello_;
     std::vector<std::uint64_t> batches_memory_;
     std::vector<std::uint64_t> losses_memory_;
-    SpscRing batches_;  // nothing comes any more
-    SpscRing losses_;   // nobody listens any more
+    SpscRing batches_;  // stays empty
+    SpscRing losses_;   // stays unread
     DeliveryJournal journal_;
     std::optional<Delivery> delivery_;
 };

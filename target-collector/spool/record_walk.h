@@ -1,4 +1,4 @@
-// Goes through the records that a spool's journal says are kept, and finds those that are whole.
+// Reads the records that a spool's journal names as kept, and finds the undamaged ones.
 //
 // The bytes are untrusted. Time is bounded by their number: contents are read at most twice over. One thread.
 #pragma once
@@ -19,20 +19,20 @@ public:
     // Borrowed. Adds to holes and batch_count.
     RecordWalk(std::span<const std::byte> records, SpoolReading& into);
 
-    // Where the entry says that they are kept, and from there on to those that its collector was about to keep: they
-    // get into the entry. False: no collector keeps records there so.
+    // Reads the kept records from the place that the entry names, and the following ones that the collector was about
+    // to keep: these are added to the entry. False: no collector writes such an entry.
     [[nodiscard]] bool walk_kept();
 
-    // Makes the entry say that all whole records are kept, from the oldest on that a ring of records may hold.
+    // Sets the entry so that all whole records are kept, from the oldest on that a ring of records may hold.
     void find_places();
 
-    // Of all whole records, wherever they stand.
+    // Statistics of all whole records, at any place.
     [[nodiscard]] Seq newest_seq();
 
     [[nodiscard]] const std::map<Series, std::uint64_t>& rows_kept() const { return rows_kept_; }
 
 private:
-    // Records one behind the other, ascending by seq, with what is damaged between them.
+    // Consecutive records, ascending by seq, with the damaged places between them.
     struct Run {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
@@ -44,7 +44,7 @@ private:
     [[nodiscard]] bool walk(std::uint64_t begin, std::uint64_t end);
     void take_next();
     [[nodiscard]] std::vector<Run> find_runs();
-    // The record there, when it is whole; when it is also one that the entry keeps, and behind the last.
+    // The record at this place if it is whole, kept by the entry, and later than the last one.
     [[nodiscard]] std::optional<SpooledBatch> whole_record_at(std::uint64_t at, std::uint64_t end);
     [[nodiscard]] std::optional<SpooledBatch> record_at(std::uint64_t at, std::uint64_t end);
     [[nodiscard]] bool is_content_whole(const SpooledBatch& head, std::uint64_t at);

@@ -1,8 +1,8 @@
-// One session's spool file, mapped into memory: what is written there is the operating system's at once, and stays when
-// the process ends in whatever way. Format: FORMAT.md.
+// One session's spool file, mapped into memory. Written data reach the operating system at once, and survive any end of
+// the process. Format: FORMAT.md.
 //
-// A resource. Its room on disk is taken when it is made, so that a full disk is an error then and never a signal later.
-// One thread at a time for each part.
+// A resource. Its disk space is allocated when it is created, so that a full disk is an error then and never a signal
+// later. One thread at a time for each part.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@
 
 namespace perfleet {
 
-// Of every file of a spool: nobody else reads what a target tells of itself.
+// Mode of a spool's files: no other user may read a target's data.
 inline constexpr mode_t kSpoolFileMode = 0600;
 
-// Of the empty entry that a new file's journal begins with.
+// Number of the empty entry with which a new file's journal begins.
 inline constexpr std::uint64_t kFirstJournalNumber = 1;
 
 class SpoolFile : NonCopyable {
 public:
-    // Makes "<session>.spool" in `folder`, with an empty journal. `head` needs no checksum. Errors: kFull (no room,
+    // Creates "<session>.spool" in `folder`, with an empty journal. `head` needs no checksum. Errors: kFull (no space,
     // with the way out), kPermission, kIo.
     [[nodiscard]] static Result<std::unique_ptr<SpoolFile>> create(const std::string& folder, SpoolHead head,
                                                                    std::span<const std::byte> hello);
 
-    // One that stands there. A file that was cut short gets its length back, filled with zeros; a damaged head is made
-    // from its copy. Errors: kInvalid (no spool file), kUnsupported (of a newer version), kCorrupt, kTruncated,
+    // Opens an existing file. A truncated file gets its length back, filled with zeros; a damaged head is restored from
+    // its copy. Errors: kInvalid (not a spool file), kUnsupported (of a newer version), kCorrupt, kTruncated,
     // kTooLarge, kIo; all name the file.
     [[nodiscard]] static Result<std::unique_ptr<SpoolFile>> open(const std::string& path);
 
@@ -50,13 +50,13 @@ public:
     }
     [[nodiscard]] std::span<std::byte> records() const { return bytes_.subspan(head_.records_offset()); }
 
-    // Gives the file system back what no kept record stands in, where it can. Nothing may be pushed afterwards.
+    // Returns the space that holds no kept record to the file system, if possible. Nothing may be pushed afterwards.
     void give_back_around(const DeliverySpool::Places& places) const;
 
-    // What was written before is on the disk when this returns Done. Any thread. Errors: kIo.
+    // When this returns Done, everything written before is on the disk. Any thread. Errors: kIo.
     [[nodiscard]] Result<Done> sync() const;
 
-    // Takes the file away; this stays usable.
+    // Deletes the file; this object stays usable.
     [[nodiscard]] Result<Done> remove() const;
 
 private:

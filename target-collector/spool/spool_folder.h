@@ -1,7 +1,7 @@
 // The folder of a collector's spool files: one collector at a time, one file for each session that isn't delivered yet.
 //
-// A resource: the folder is locked as long as this lives; the lock goes with the process. Bounded: all batches kept in
-// it take at most `size_bytes`, and at most limits::kSpoolSessionsMax ended sessions wait. One thread.
+// A resource: the folder is locked while this object lives; the lock ends with the process. Bounded: all batches kept
+// in it take at most `size_bytes`, and at most limits::kSpoolSessionsMax ended sessions wait. One thread.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,16 @@
 
 namespace perfleet {
 
-// At least so much: half of it is always there for a new session.
+// The minimum size: half of it is always available for a new session.
 inline constexpr std::size_t kSpoolFolderSizeBytesMin = 1U << 20U;
 
 class SpoolFolder : NonCopyable {
 public:
-    // Makes the folder if it isn't there (its parent is), locks it, and looks at what earlier runs left. What they left
-    // may take half of `size_bytes`: of more, the oldest batches of the oldest session are dropped, and counted as the
-    // spool's bound. `log` is told of that, of damage, and of files that can't be delivered; those stay. Errors:
-    // kBusy (another collector uses it), kUnsupported (a file of a newer version), kPermission (also where others may
-    // write to it), kIo; all name the place.
+    // Creates the folder if it doesn't exist (its parent must), locks it, and examines the files of earlier runs. Those
+    // files may take half of `size_bytes`: above it, the oldest batches of the oldest session are dropped, and counted
+    // as lost to the spool's limit. `log` gets messages about that, about damage, and about files that can't be
+    // delivered, which stay. Errors: kBusy (another collector uses it), kUnsupported (a file of a newer version),
+    // kPermission (also if others may write to it), kIo; all name the path.
     [[nodiscard]] static Result<std::unique_ptr<SpoolFolder>> open(const std::string& path, std::size_t size_bytes,
                                                                    const LogText& log);
 
@@ -39,10 +39,10 @@ public:
     // Files of ended sessions, oldest first (OrphanSession::open()).
     [[nodiscard]] const std::vector<std::string>& orphans() const { return orphans_; }
 
-    // Files with damage, whether what is left of them can be delivered or not.
+    // Number of damaged files, whether their rest can be delivered or not.
     [[nodiscard]] std::uint64_t damaged_count() const { return damaged_count_; }
 
-    // The file of a new session, with all room that is left. Errors: SpoolFile::create()'s.
+    // The file of a new session, with all remaining space. Errors: SpoolFile::create()'s.
     [[nodiscard]] Result<std::unique_ptr<SpoolFile>> create(SessionId session, std::span<const std::byte> hello);
 
 private:

@@ -1,5 +1,5 @@
-// Reads what a collector left in a spool file: bytes in, sense out, no files. The bytes are untrusted: a damaged or a
-// hostile file gives faults or holes, never more than its own bytes. Format: FORMAT.md.
+// Reads what an earlier collector left in a spool file, from bytes in memory. The bytes are untrusted: a damaged or
+// hostile file gives faults or holes; nothing outside its bytes is read. Format: FORMAT.md.
 //
 // Time and memory are bounded by the file's size. One thread.
 #pragma once
@@ -47,15 +47,15 @@ struct SpoolHead {
 // `into`: kSpoolHeadSizeBytes.
 void write_spool_head(const SpoolHead& head, std::span<std::byte> into);
 
-// Faults: kTruncated, kInvalid (no spool file), kUnsupported (value: its version; its checksum is right), kCorrupt
+// Faults: kTruncated, kInvalid (not a spool file), kUnsupported (value: its version; its checksum is right), kCorrupt
 // (checksum), kTooLarge (sizes that no collector writes).
 [[nodiscard]] Checked<SpoolHead> read_spool_head(std::span<const std::byte> head_untrusted);
 
-// Of the copy where the first is damaged.
+// Of the copy if the first head is damaged.
 [[nodiscard]] Checked<SpoolHead> read_spool_head(std::span<const std::byte> head_untrusted,
                                                  std::span<const std::byte> copy_untrusted);
 
-// -- what it holds ----------------------------------------------------------------------------------------------------
+// -- its content -----------------------------------------------------------------------------------------------------
 
 // Bytes of the records' memory that hold no whole record.
 struct SpoolHole {
@@ -70,24 +70,24 @@ struct SpoolReading {
     JournalEntry entry;
     std::vector<SpoolHole> holes;
     std::uint64_t batch_count = 0;  // whole ones that wait
-    // The session's final counts but for what stands in entry.lost: as counted when it ended; what is neither
-    // acknowledged, kept nor lost otherwise is kLostKilled.
+    // The session's final counts without those in entry.lost, as counted when it ended. Rows that are neither
+    // acknowledged, kept nor lost otherwise are kLostKilled.
     SessionCounts final_counts;
     ClockPoint end_point;
     std::uint64_t rows_killed = 0;  // definitions not counted
-    // The journal is lost: the records were found by themselves, what became of the session's other rows isn't known,
-    // and none of them counts as killed. A gateway counts as missing those of them that it doesn't have.
+    // The journal is lost. Its records were found without it; the fate of the session's other rows is unknown, and none
+    // of them counts as killed. A gateway counts those as missing that it doesn't have.
     bool is_journal_lost = false;
     std::uint32_t damaged_count_count = 0;  // of live counts
 
     [[nodiscard]] bool is_damaged() const { return !holes.empty() || is_journal_lost || damaged_count_count != 0; }
 };
 
-// `file_untrusted` is as long as its head says. Faults as of read_spool_head(); kTruncated, kCorrupt (neither Hello
-// nor its copy is whole; `where` is its offset).
+// `file_untrusted` has the length that its head states. Faults: those of read_spool_head(); kTruncated, kCorrupt
+// (neither Hello nor its copy is whole; `where` is its offset).
 [[nodiscard]] Checked<std::unique_ptr<SpoolReading>> read_spool(std::span<const std::byte> file_untrusted);
 
-// Fills the holes with records that count as resolved, so that others can go from record to record. `records` is that
+// Fills the holes with records that count as resolved, so that readers can go from record to record. `records` is that
 // memory of the file.
 void fill_spool_holes(const SpoolReading& reading, std::span<std::byte> records);
 

@@ -1,4 +1,4 @@
-// A gateway as the destination of sessions that a program makes itself: they are sent as a collector sends its own.
+// A gateway as the destination of sessions that a program makes itself: they are sent like those of a collector.
 //
 // One thread a session. Errors of a session: kUnavailable (no answer from the gateway for too long), kInvalid (it
 // refuses the session, or batches of it).
@@ -16,8 +16,7 @@ class GatewayDestination : public SessionDestination {
 public:
     static constexpr std::uint64_t kAnswerTimeoutNs = 60'000'000'000;
 
-    // `log` hears of a gateway that doesn't answer at once.
-    // `answer_timeout_ns`: without progress.
+    // `log` gets a message if a gateway doesn't answer at once. `answer_timeout_ns`: without progress.
     GatewayDestination(GatewayLink::Peer peer, LogSink log, std::uint64_t answer_timeout_ns = kAnswerTimeoutNs);
 
     // Errors: GatewayLink::connect().

@@ -1,4 +1,4 @@
-// Takes what agents push, and stores it through the gateway of this machine.
+// Receives profiles that agents push, and stores them through the gateway of this machine.
 //
 // Threads: any.
 #pragma once
@@ -25,7 +25,8 @@ public:
         std::uint64_t profiles_rejected = 0;
     };
 
-    // `data`: the folder of the gateway's store. `log` hears of what is refused. Errors: those of LocalSocket::in().
+    // `data`: the folder of the gateway's store. `log` gets messages about refused profiles. Errors: those of
+    // LocalSocket::in().
     [[nodiscard]] static Result<std::unique_ptr<PushReceiver>> make(const std::string& data,
                                                                     PushedSessions::LoadHashes load,
                                                                     const LogSink& log);

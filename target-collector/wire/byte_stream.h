@@ -14,7 +14,7 @@ namespace perfleet {
 
 class ByteStream : NonCopyable {
 public:
-    // To be called at every turn of the loop, with monotonic time, by who sends over it: continues pending work.
+    // To be called at every turn of the loop, with monotonic time, by the sender: continues pending work.
     virtual void tick(std::uint64_t /*now_ns*/) {}
 
     // Number of the current connection; a new number after it was lost and made again; 0: none.

@@ -39,7 +39,7 @@ struct ImageSupply {
 class LateImages {
 public:
     // The next images to offer, at most hello_limits::kImageOffersMax, borrowed until the next call; empty: none now.
-    // The call means that the gateway has got what it wants of the earlier ones; their memory may be freed.
+    // The call means that the gateway needs nothing more of the earlier ones; their memory may be freed.
     [[nodiscard]] virtual std::span<const ImageSupply> next() = 0;
 
     // The bytes of an image of the last next() that had none, by its index; borrowed like those. Empty: not available.
@@ -91,7 +91,7 @@ public:
         // An earlier process may have delivered the session's first batches: accepts the prefix that the gateway
         // reports, and continues after it (prefix of status()).
         bool may_be_known = false;
-        // Whether the caller answers control requests; if not, the gateway gets the answer that nothing takes them.
+        // Whether the caller answers control requests; if not, the gateway gets the answer that they aren't supported.
         bool takes_requests = false;
     };
 
@@ -237,7 +237,7 @@ private:
     std::uint64_t images_wait_ns_;
     std::uint64_t bye_ready_ns_ = 0;  // since when only images delay it; 0: they don't
     LateImages* late_images_;
-    std::span<const ImageSupply> late_;  // images of which the gateway still wants something
+    std::span<const ImageSupply> late_;  // images that the gateway still needs
     bool is_late_offered_ = false;       // since the last Welcome
 
     bool has_final_ = false;

@@ -62,7 +62,7 @@ public:
     // `memory`: kJournalSizeBytes, aligned to 8. `last_number`: number of its newest entry.
     explicit DeliveryJournal(std::span<std::byte> memory, std::uint64_t last_number = 0);
 
-    // After this, readers of the memory find this state; until then the previous one.
+    // After this, readers of the memory find this state; before it, the previous one.
     void write(const DeliveryState& state);
 
     // The number of the next write().

@@ -17,7 +17,7 @@ namespace perfleet {
 
 class DeliveryRequests {
 public:
-    // Who answers requests; kNotAtAll and kEnded: each is refused immediately.
+    // How requests are answered; kNotAtAll and kEnded: each is refused immediately.
     enum class Taken : std::uint8_t { kNotAtAll, kEnded, kByUser };
 
     explicit DeliveryRequests(Taken taken) : taken_{taken} {}

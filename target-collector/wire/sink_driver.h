@@ -1,4 +1,4 @@
-// A network driver that keeps frames here instead of sending them to a gateway, and answers like one: welcomes,
+// A network driver that keeps frames here instead of sending them to a gateway, and answers like a gateway: welcomes,
 // acknowledges each batch once it is kept, and requests every offered image.
 //
 // One thread. Hosts only.

@@ -1,6 +1,6 @@
-// The network driver of targets without libzmq: a ZMTP 3.1 DEALER over any byte stream. Its gateway sees an
-// ordinary ZeroMQ peer. The mechanism is NULL, or what Options say (curve/curve_client.h): then frames are sealed into
-// the mechanism's memory, and none is borrowed.
+// The network driver of targets without libzmq: a ZMTP 3.1 DEALER over any byte stream. Its gateway sees an ordinary
+// ZeroMQ peer. The mechanism is NULL, or that of Options (curve/curve_client.h): then frames are sealed into the
+// mechanism's memory, and none is borrowed.
 //
 // Freestanding; one thread; no function blocks. Limits: one incoming message, one outgoing (borrowed: sent from its
 // place, after its header), and one answer to a PING. Messages larger than limits::kReplySizeBytesMax, empty ones and

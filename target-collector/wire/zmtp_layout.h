@@ -1,5 +1,5 @@
-// Bytes of the ZeroMQ Message Transport Protocol, versions 3.0 and 3.1 (rfc.zeromq.org/spec/23 and /37). What a
-// mechanism other than NULL adds: zmtp_mechanism.h.
+// Bytes of the ZeroMQ Message Transport Protocol, versions 3.0 and 3.1 (rfc.zeromq.org/spec/23 and /37). Additions of
+// mechanisms other than NULL: zmtp_mechanism.h.
 //
 // A greeting, from both sides at once:
 //   byte 0    0xff | 8 × 0 | 0x7f     signature

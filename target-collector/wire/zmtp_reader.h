@@ -21,7 +21,7 @@ public:
     enum class Event : std::uint8_t {
         kNone,            // all bytes were taken, without an event
         kGreeting,        // the peer's, of a supported version and mechanism
-        kWelcome,         // of a mechanism other than NULL: it is to initiate()
+        kWelcome,         // of a mechanism other than NULL: call its initiate()
         kReady,           // messages may be sent in both directions
         kPing,            // ping_context() must be sent back
         kMessage,         // message() holds a message of one part
@@ -43,10 +43,10 @@ public:
     // A new connection: expects a greeting.
     void begin();
 
-    // Takes bytes up to the end of the next event. Faults, after which nothing but begin() may follow: kInvalid (breaks
-    // the protocol; where: offset in the greeting, or flags of the frame), kUnsupported (where: offset in the greeting;
+    // Takes bytes up to the end of the next event. Faults, after which only begin() may follow: kInvalid (breaks the
+    // protocol; where: offset in the greeting, or flags of the frame), kUnsupported (where: offset in the greeting;
     // value: the byte there), kTooLarge (value: size of the frame), kUnavailable (the peer has sent ERROR), kPermission
-    // (the mechanism: the peer doesn't have the expected key, or somebody changed its bytes).
+    // (the mechanism: the peer doesn't have the expected key, or its bytes were changed).
     [[nodiscard]] Checked<Step> read(std::span<const std::byte> bytes_untrusted);
 
     // Valid until the next read().

@@ -1,5 +1,5 @@
-// Samples whose user call chain the kernel recorded later, when the thread went back to its program (Linux 6.19): it
-// stands in a record of its own, which several samples of the thread share.
+// Samples whose user call chain the kernel recorded later, when the thread returned to user mode (Linux 6.19). The
+// chain has a record of its own, which several samples of the thread share.
 //
 //   sample:  … kernel frames | kUserDeferred | cookie
 //   record:  cookie | number of frames | frames, the leaf first
@@ -37,12 +37,12 @@ public:
     // The cookie at the end of a call chain whose user part comes later.
     [[nodiscard]] static std::optional<std::uint64_t> cookie_of(std::span<const std::uint64_t> callchain);
 
-    // More is held than there is room for.
+    // More is held than the limit allows.
     [[nodiscard]] bool is_full() const { return size_bytes_ > kSizeBytesMax; }
     void hold(const RecordBytes& record, std::uint32_t tid, std::uint64_t cookie);
     // Takes out the samples of the thread that wait for the chain, the oldest first.
     [[nodiscard]] std::vector<Sample> take(std::uint32_t tid, std::uint64_t cookie);
-    // Those that have waited longest; empty: none waits.
+    // The samples that have waited longest; empty: none waits.
     [[nodiscard]] std::vector<Sample> take_oldest();
 
 private:

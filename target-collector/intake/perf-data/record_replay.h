@@ -66,7 +66,7 @@ public:
     [[nodiscard]] std::uint64_t sample_count() const { return sample_count_; }
     [[nodiscard]] const ReplayedImages& images() const { return images_; }
 
-    // About names of JIT code and missing call chains.
+    // Warnings about names of JIT code and missing call chains.
     [[nodiscard]] std::vector<std::string> warnings() const;
 
     // Content of the file that is in no row: "bit 25 of 1000 samples", "12 records of type 71 (AUXTRACE)".

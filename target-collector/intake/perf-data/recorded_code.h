@@ -1,10 +1,10 @@
 // Names JIT code of a recording that was made on this host: frames in memory without a file become frames of the
 // functions that their process has listed in `/tmp/perf-PID.map`, as perf shows them.
 //
-// The file counts if it is a regular file of the caller or root, and was written after the process began (or the
-// recording, where the process was there before and has ended); and, where it has ended, before the recording did: pids
-// are reused, and files remain. A process that was forked has its parent's names, too. A map has no times: of functions
-// that lay at one address the last is taken, which a warning says. One thread. Memory: kProcessesMax maps of PerfMap's
+// The file must be a regular file of the caller or root, written after the process began (or after the recording began,
+// if an older process has ended). If the process has ended, it must also be written before the recording ended: pids
+// are reused, and files remain. A process that was forked has its parent's names, too. A map has no times: of several
+// functions at one address the last is taken, with a warning. One thread. Memory: kProcessesMax maps of PerfMap's
 // limits.
 #pragma once
 
@@ -44,7 +44,7 @@ private:
         std::uint32_t parent_pid = 0;
         UtcNs time;
     };
-    // Null: it has none of its own.
+    // Null: it has no map of its own.
     [[nodiscard]] const PerfMap* map_of(std::uint32_t pid);
     [[nodiscard]] std::string text_of_map(std::uint32_t pid) const;
 

@@ -1,5 +1,5 @@
-// What a perf.data file says about its recording beside the samples: events, host, build-ids, formats of tracepoints. A
-// file has them in its sections, a pipe in separate records.
+// The description of a recording in a perf.data file: events, host, build-ids, formats of tracepoints. A file has them
+// in its sections, a pipe in separate records.
 //
 // Bounded: at most kSectionSizeBytesMax of each section, limits::kEventsMax events, kBuildIdsMax build-ids.
 #pragma once

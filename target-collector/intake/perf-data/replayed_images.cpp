@@ -30,7 +30,7 @@ namespace {
 constexpr std::string_view kVdso = "[vdso]";
 constexpr std::string_view kKernel = "[kernel.kallsyms]";
 constexpr std::size_t kKallsymsSizeBytesMax = 256U << 20;
-// Modules and functions that were made at run time; frames in further ones are kept by address.
+// Modules and functions that were generated at run time; frames in further ones are kept by address.
 constexpr std::size_t kModulesMax = 8'192;
 constexpr unsigned kKernelsMax = 4;  // kernel mappings whose symbols are searched for
 

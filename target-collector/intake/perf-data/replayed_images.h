@@ -33,7 +33,7 @@ public:
 
     // Adds a mapping of the kernel, or of a module.
     void add_kernel(const MapRecord& mapping);
-    // Adds or removes kernel code that was made at run time: an image of one function.
+    // Adds or removes kernel code that was generated at run time: an image of one function.
     void take_kernel_symbol(const KernelSymbolRecord& symbol);
     // Whether it was recorded on this machine.
     [[nodiscard]] bool is_own_host() const { return is_own_host_; }
@@ -65,7 +65,7 @@ private:
     std::map<std::tuple<std::string, std::uint64_t, std::string>, ImageIndex> by_file_;  // path, inode, build-id
     KernelImages kernel_;
     std::optional<Image> kernel_image_;
-    std::map<std::uint64_t, Image> modules_;  // and functions that were made at run time, by address
+    std::map<std::uint64_t, Image> modules_;  // and functions that were generated at run time, by address
     unsigned kernel_count_ = 0;
     std::string packed_kernel_symbols_;
     std::map<std::string, std::string> recorded_symbols_;

@@ -42,7 +42,7 @@ struct Link {
     std::string_view span_id;
 };
 
-// What profiles borrow.
+// Data that profiles borrow.
 struct Kept {
     std::string body;
     std::deque<std::string> texts;  // that aren't in the body
@@ -298,7 +298,7 @@ private:
         each_of(scope_profiles, otlp::ScopeProfiles::kProfiles, [&](auto& field) { visit(field.get_text()); });
     }
 
-    // Looks for what only one of the layouts has.
+    // Looks for fields that only one of the layouts has.
     void look_at(std::string_view profile) {
         each_of(profile, otlp::Profile::kSamples, [&](auto& field) {
             each<otlp::Sample>(field.get_text(), [&](auto& sample) { look_at_field(sample); });

@@ -6,8 +6,8 @@
 //                  samples they are
 //   attributes     thread.id, thread.name and cpu.logical_number of a sample; others are its labels, as are links
 //
-// Layouts: those of OTLP 1.10 and 1.11, and of 1.9 where a message can't be of both. A profile that refers to what
-// isn't there, or of another layout, is rejected and counted: nothing is guessed.
+// Layouts: those of OTLP 1.10 and 1.11, and of 1.9 where a message can't be of both. A profile that refers to missing
+// entries, or has another layout, is rejected and counted: nothing is guessed.
 #pragma once
 
 #include "schemas/vocabulary/error.h"
@@ -16,7 +16,7 @@
 namespace perfleet {
 
 // `client`: the target's name where the resource has none. `now`: the time of profiles without one. Errors: kInvalid
-// (malformed, or a table refers to what isn't there), kTooLarge (above push_limits).
+// (malformed, or a table refers to missing entries), kTooLarge (above push_limits).
 [[nodiscard]] Result<PushedRequest> read_otlp(std::string body_untrusted, const std::string& client, UtcNs now);
 
 }  // namespace perfleet

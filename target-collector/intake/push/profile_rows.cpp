@@ -33,7 +33,7 @@ std::string cut(std::string text, std::size_t size_bytes_max) {
     return text;
 }
 
-// Counts what a part adds to the batch; passes it on, or not.
+// Counts the rows and bytes that a part adds to the batch; then passes the part on, or drops it.
 class PartSink final : public RowSink {
 public:
     explicit PartSink(SealedRows& rows) : rows_{rows} {}

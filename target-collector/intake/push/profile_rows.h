@@ -1,6 +1,6 @@
 // Makes rows of a pushed profile, in parts: a part is one batch and an epoch of its own, and names itself by its hash
-// (TaskOp::kPushed). So it is stored whole or not at all, and a profile that comes again has the same parts: those that
-// are stored already are left out.
+// (TaskOp::kPushed). So it is stored whole or not at all, and a repeated profile has the same parts: those that are
+// stored already are left out.
 //
 //   a sample       a row of each type's event, with its value as weight; with labels of kind `detailed_sample`
 //   a location     with functions: images that are one function each (schemas/session/named_function.h), so that a name
@@ -18,7 +18,7 @@
 
 namespace perfleet {
 
-// Of a part; of a request: what it is made from.
+// A hash that names a part of a profile, or the content of a request.
 struct PushHash {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
@@ -42,7 +42,7 @@ struct WrittenProfile {
 [[nodiscard]] Result<WrittenProfile> append_profile(const PushedProfile& profile, PushHash hash,
                                                     const std::function<bool(PushHash)>& is_stored, SealedRows& rows);
 
-// Ring of SealedRows that takes any part as one batch.
+// Size of SealedRows' ring with which any part is one batch.
 inline constexpr std::size_t kPushRingSizeBytes = 8U << 20;
 
 }  // namespace perfleet

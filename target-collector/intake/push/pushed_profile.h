@@ -59,7 +59,7 @@ struct PushedProfile {
     std::shared_ptr<const void> keep;            // whatever else is borrowed
 };
 
-// What of a request could be read.
+// The profiles of a request that could be read.
 struct PushedRequest {
     std::vector<PushedProfile> profiles;
     std::uint64_t rejected_count = 0;  // of profiles

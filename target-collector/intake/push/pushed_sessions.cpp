@@ -22,7 +22,7 @@ std::string bounded(std::string text) {
     return text;
 }
 
-// All that profiles of one session have in common.
+// The common properties of a session's profiles.
 std::string key_of(const std::string& client, const PushedProfile& profile) {
     std::string key;
     const auto add = [&](std::string_view text) {
@@ -209,7 +209,7 @@ Result<PushOutcome> PushedSessions::store(const std::string& client, PushHash re
     return outcome;
 }
 
-// What was stored of it isn't known: another session goes on.
+// It is unknown what was stored of it: another session continues.
 void PushedSessions::drop(const std::shared_ptr<Session>& session) {
     const std::lock_guard lock{mutex_};
     session->is_over = true;

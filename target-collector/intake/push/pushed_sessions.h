@@ -1,10 +1,10 @@
-// Sessions of what clients push: one for each client, target, producer, labels and types of values. It begins with its
+// Sessions of pushed profiles: one for each client, target, producer, labels and types of values. It begins with its
 // first profile and ends after an hour, or after kIdleNs without another one; so an agent that pushes every few seconds
 // has 24 a day.
 //
 // Exactly once: each part of a profile (profile_rows.h) is stored with its hash, and the hashes of the last
-// kRememberedNs are known here, also after a restart: load() finds them in the store. After trouble with the gateway,
-// when it isn't known what was stored, they are read again.
+// kRememberedNs are known here, also after a restart: load() finds them in the store. After an error of the gateway,
+// when it is unknown what was stored, they are read again.
 //
 // Threads: any; requests of one session wait for each other. Limits: kSessionsMax open sessions, kHashesMax hashes;
 // beyond them kBusy.
@@ -55,7 +55,7 @@ public:
 
     // Borrows `destination`.
     PushedSessions(SessionDestination& destination, LoadHashes load, Clock clock, LogSink log);
-    // Ends no session: others may go on with their clients.
+    // Ends no session: another object may continue them.
     ~PushedSessions();
 
     // When it returns, all is acknowledged. Errors: kBusy (above a limit), kInvalid, those of load() and of the
@@ -82,7 +82,8 @@ private:
     LogSink log_;
     std::mutex mutex_;
     std::condition_variable_any changed_;
-    std::map<std::string, std::shared_ptr<Session>> sessions_;  // by what they are of
+    std::map<std::string, std::shared_ptr<Session>> sessions_;  // by client, target, producer, labels and types of
+                                                                // values
     Hashes hashes_;
     bool is_loaded_ = false;
     UtcNs loaded_;

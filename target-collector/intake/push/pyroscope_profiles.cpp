@@ -29,7 +29,7 @@ using Labels = std::map<std::string, std::string>;
 
 std::string short_text(std::string_view text) { return printable(text).substr(0, limits::kLabelSizeBytesMax); }
 
-// A profile without types and samples: whose it is. Takes names of its own off the labels.
+// A profile without types and samples: its target and process. Takes names of its own off the labels.
 PushedProfile described(Labels labels, const std::string& client) {
     PushedProfile profile;
     profile.target = client;
@@ -116,7 +116,7 @@ Result<Done> take_pprof(std::string_view bytes, std::string_view profile_name, P
     return Done{};
 }
 
-// Makes tables of names as folded stacks have them.
+// Makes tables from the names in folded stacks.
 class FoldedStacks {
 public:
     // Outermost first, as `main;work;inner`.
@@ -323,7 +323,7 @@ Result<IngestedProfile> ingested_profile(const std::vector<std::pair<std::string
                                                       " isn't a frequency from 1 to 1,000,000,000 Hz"};
             }
             profile.sample_rate = *rate;
-        }  // spyName, aggregationType and others say nothing more
+        }  // spyName, aggregationType and others add nothing
     }
     return profile;
 }

@@ -1,6 +1,6 @@
 // Reads profiles as Pyroscope's clients push them: the message of push.v1.PusherService/Push, and bodies of /ingest.
 //
-// Samples of a profile have no times: all of them have that of the profile, which pprof or the request says.
+// Samples of a profile have no times: all of them have that of the profile, which pprof or the request states.
 #pragma once
 
 #include <string>

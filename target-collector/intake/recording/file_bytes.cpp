@@ -47,7 +47,7 @@ bool is_gzip(std::span<const std::byte> head) {
     return head.size() >= 2 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b};
 }
 
-// Reads from the descriptor's place on; what gzip has compressed comes unpacked.
+// Reads from the descriptor's place on; gzip data are unpacked.
 class Unpacked {
 public:
     Unpacked(const FileDescriptor& from, std::string path)
@@ -147,7 +147,7 @@ Result<FileBytes> FileBytes::open(const std::string& path, std::size_t buffer_si
         const IgnoredInterrupt interrupt{is_input && S_ISFIFO(status.st_mode)};
         fd = PERFLEET_TRY(copy_to_temporary(fd, path, check));
         if (is_input) {
-            (void)::dup2(fd.get(), STDIN_FILENO);  // whoever opens "-" again reads the copy
+            (void)::dup2(fd.get(), STDIN_FILENO);  // a later open of "-" reads the copy
         }
         if (::fstat(fd.get(), &status) != 0) {
             return error_from_errno(errno, path);

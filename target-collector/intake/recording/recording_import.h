@@ -1,8 +1,7 @@
 // Shared by the importers of other profilers' recordings (perf.data, pprof): each stores a file as a session of the
 // profiler that recorded it.
 //
-// The session's id is made from the file's content and time, so that a file is imported once. Unknown parts are kept,
-// or counted and named in a warning.
+// The session's id is made from the file's content and time, so that a file is imported once.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +20,10 @@
 
 namespace perfleet {
 
-// Where this machine may have the files of the recorded programs, for unwinding copied stacks, and symbols of kernels.
+// Folders of this machine for files of the recorded programs (to unwind copied stacks) and for symbols of kernels.
 struct ProgramFiles {
-    // Paths in search order. That a file exists and has the image's build-id is checked. Empty: none are searched.
+    // Paths in search order. Files are checked: they must exist and have the image's build-id. Empty: none are
+    // searched.
     std::function<std::vector<std::string>(const Image&)> paths_of;
     std::string build_id_cache;  // perf's; empty: none
 };
@@ -45,7 +45,7 @@ struct ImportedRecording : StoredSession {
 // Samples whose call chains were cut at limits::kCallChainDepthMax frames.
 [[nodiscard]] std::string cut_chains_warning(std::uint64_t sample_count);
 
-// Adds a line of kallsyms, as the contents of images with symbols of an import have them.
+// Adds a line of kallsyms, in the format of contents of images whose symbols come from an import.
 void append_symbol(std::string& symbols, std::uint64_t offset, std::string_view name);
 
 // From the file's size, its first and last bytes, and when its recording began.

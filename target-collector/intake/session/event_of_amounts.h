@@ -1,4 +1,4 @@
-// The event of a type of values that other profilers' files and clients have: its rows' weights are amounts of a unit.
+// The event for a type of values in files and messages of other profilers: its rows' weights are amounts of a unit.
 #pragma once
 
 #include <algorithm>

@@ -26,7 +26,7 @@ class SealedRows final : public RowSink {
 public:
     static constexpr std::size_t kRingSizeBytes = 2U << 20;  // half of it is the largest batch
 
-    // What of the session is sealed already.
+    // The part of the session that is sealed already.
     struct Before {
         Seq last_seq{0};
         EpochNumber next_epoch{0};

@@ -1,4 +1,4 @@
-// Writes one session that this process makes. A program that imports says where: to a store of its own, or to a
+// Writes one session that this process makes. The importing program chooses the destination: a store of its own, or a
 // gateway. Batches that are already stored are counted and left unchanged.
 #pragma once
 

@@ -15,7 +15,7 @@
 #endif
 
 using namespace perfleet;
-void work();  // load.cpp: what is profiled
+void work();  // load.cpp: the profiled load
 extern "C" const std::byte image_begin[], image_end[], build_id_note[], stack_begin[], stack_end[];  // virt.ld
 
 namespace {
@@ -108,7 +108,7 @@ extern "C" [[noreturn]] void board_main() {
                              .threads = kThreads};
     ZmtpDriver driver{open_stream()};
     collector = new (collector_memory) SmallCollector{target, driver};
-    // Without entropy the gateway grants the session: before, few samples have room.
+    // Without entropy the gateway grants the session: until then there is space for few samples.
     const std::uint64_t patience = now() + kGreetingSeconds * kTicksPerSecond;
     while (collector->status().session.is_none() && now() < patience) collector->step(Ticks{now()});
     due = now();

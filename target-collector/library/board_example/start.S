@@ -1,5 +1,5 @@
-// Entry in machine mode, and the timer's interrupt: what the handler may overwrite lies on the stack meanwhile, as
-// `Interrupted` in main.cpp has it.
+// Entry in machine mode, and the timer's interrupt: registers that the handler may overwrite are saved on the stack, in
+// the layout of `Interrupted` in main.cpp.
 
     .section .text.start, "ax"
     .global _start

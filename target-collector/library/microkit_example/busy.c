@@ -1,4 +1,4 @@
-// What is profiled: a child domain with three functions that take 70, 20 and 10 % of its time. Aligned, because QEMU runs
+// The profiled load: a child domain with three functions that take 70, 20 and 10 % of its time. Aligned, because QEMU runs
 // a loop that lies on two pages more slowly.
 #include <microkit.h>
 

@@ -26,7 +26,7 @@ std::uint64_t timer_now() {
     return PERFLEET_READ_REGISTER(cntpct_el0);
 }
 
-// The cycle counter's rate, by the generic timer. No clock is asked for the time: it is the gateway's.
+// The cycle counter's rate, by the generic timer. The time is the gateway's; no clock is read for it.
 BoardClock find_clock() {
     constexpr std::uint64_t kPartOfSecond = 50;
     start_cycles();
@@ -60,7 +60,7 @@ void notified(unsigned channel) {
     }
 }
 
-// A child that faulted stays where it is: 0 says that nobody lets it go on.
+// A child that faulted stays stopped: 0 means that it isn't resumed.
 seL4_Bool fault(unsigned /*child*/, seL4_MessageInfo_t /*message*/, seL4_MessageInfo_t* /*reply*/) { return 0; }
 
 }  // extern "C"

@@ -1,4 +1,4 @@
-// What is profiled: three functions that take 70, 20 and 10 % of the time. Aligned, because QEMU runs a loop that lies
+// The profiled load: three functions that take 70, 20 and 10 % of the time. Aligned, because QEMU runs a loop that lies
 // on two pages more slowly.
 namespace {
 

@@ -13,7 +13,7 @@
 
 using namespace perfleet;
 using namespace perfleet::sel4;
-void work();                                                             // load.cpp: what is profiled
+void work();                                                             // load.cpp: the profiled load
 extern "C" const std::byte image_begin[], image_end[], build_id_note[];  // root.ld
 
 namespace {

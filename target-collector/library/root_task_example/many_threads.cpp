@@ -1,5 +1,5 @@
 // A root task that watches 40 threads: twelve in address spaces of their own, eight that come, give way to others, and
-// go. What each of them does is known: in every round worker N has one turn, of (1 + N % 8) units. The repository's
+// go. The work of each is known: in every round worker N has one turn, of (1 + N % 8) units. The repository's
 // tests/install/target_library_test.py compares what was stored with that.
 #include <array>
 #include <utility>
@@ -79,7 +79,7 @@ void worker() {
     }
 }
 
-// What takes a guest's place: it can be told from the one before by its functions, too.
+// The replacement of a guest, which differs from it by its functions, too.
 template <std::uint32_t N>
 [[gnu::noinline]] void turn_of_second() {
     who = kWorkers + N;
@@ -116,7 +116,7 @@ struct Name {
     }
 };
 
-// Everything that changes while the run goes on, and who changes it: once a tick, before the next samples.
+// Changes the threads during the run: once a tick, before the next samples.
 class Rounds final : public WatchedLoad {
 public:
     Rounds(const seL4_BootInfo& info, Objects& objects) : info_{info}, objects_{objects} {}
@@ -236,7 +236,7 @@ private:
     SmallTarget* target_ = nullptr;
     SmallCollector* collector_ = nullptr;
     std::uint32_t turn_ = 0;
-    std::uint32_t coming_ = 0;  // whose place is free; 0: nobody's
+    std::uint32_t coming_ = 0;  // the guest whose place is free; 0: none
     std::array<ThreadStack, kWorkers> stacks_;
     std::array<Name, kWorkers> names_;
     std::array<Name, kGuests> second_names_;

@@ -16,7 +16,7 @@
 
 namespace perfleet {
 
-// Takes a frame, or nothing of it. Called by the wire's thread alone.
+// Takes a whole frame or, with an error, none of it. Called by the wire's thread alone.
 using FrameTaker = std::function<Result<Done>(std::span<const std::byte> frame)>;
 
 class SinkLink final : public WaitingDriver {

@@ -1,4 +1,4 @@
-// A network driver for which its thread can sleep.
+// A network driver that its thread can wait for.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,11 @@
-// Keeps what is made of files (unwind tables, symbols) in a folder, by build-id, for later sessions.
+// Keeps data derived from files (unwind tables, symbols) in a folder, by build-id, for later sessions.
 //
 //   BUILD-ID-VERSION.KIND   crc32c u32 of what follows | 0 u32 | what is kept
 //
 // VERSION depends on the file (device, inode, size, times of change) and on its separate debug file: a file with a
-// forged build-id can't use what was made of another file, nor replace it. What is damaged is made again. The least
-// recently used goes first; other files in the folder are left alone. Nothing is kept of files without a build-id.
+// forged build-id can neither use nor replace the data of another file. Damaged entries are made again. The least
+// recently used entry is removed first; other files in the folder are left alone. Nothing is kept of files without a
+// build-id.
 //
 // A resource. Any thread; other collectors may use the folder meanwhile, each within the bound.
 #pragma once
@@ -36,10 +37,10 @@ public:
     // none, or it can't be used.
     [[nodiscard]] static std::shared_ptr<FileCache> open_default();
 
-    // The name of what is made of a file; empty if it has no build-id.
+    // The name of a file's entry; empty if the file has no build-id.
     [[nodiscard]] static std::string name_of(int fd, std::string_view kind);
 
-    // Empty: it isn't kept, or is damaged.
+    // Empty: there is no such entry, or it is damaged.
     [[nodiscard]] std::optional<std::string> read(const std::string& name, std::size_t size_bytes_max);
     // Errors are ignored.
     void keep(const std::string& name, std::string_view content);

@@ -37,7 +37,8 @@ public:
     static constexpr std::size_t kFilesOpenMax = 256;                 // waiting to be offered
     static constexpr std::size_t kFilesOfferedLater = 88;             // above this, read before requested
     static constexpr std::size_t kWaitingSizeBytesMax = 64U << 20U;   // compressed, waiting for the gateway
-    static constexpr std::size_t kFilesOfferedMax = 8;                // at once; what it fetches of them is in memory
+    static constexpr std::size_t kFilesOfferedMax = 8;                // offered at once; those that the gateway fetches
+                                                                      // are in memory
 
     // Files whose symbols weren't stored, by reason.
     struct LeftOut {

@@ -27,7 +27,7 @@ Checked<Done> check_table(const DomainTable& table) {
     if (table.stream == DomainStream{0}) {
         return Fault{ErrorCode::kNotFound};
     }
-    // What goes over the UART is telemetry, or text.
+    // The UART carries telemetry, or text.
     const bool is_stream =
         table.stream == DomainStream::kVirtioPort || (table.stream == DomainStream::kUart && table.has_console == 0);
     if (!is_stream || table.child_count > DomainTable::kChildrenMax || !is_text(table.target_name_bytes)) {

@@ -1,6 +1,6 @@
-// What a Microkit protection domain can't find out itself: the children that it watches, with names and ELF files, and
-// the parts of the board that it was given. tools/microkit-domain takes it from the system description and writes it
-// into the collector's ELF file; all integers are little-endian, texts end with a NUL:
+// Information that a Microkit protection domain can't find out itself: the children that it watches, with names and ELF
+// files, and the parts of the board that it was given. tools/microkit-domain takes it from the system description and
+// writes it into the collector's ELF file; all integers are little-endian, texts end with a NUL:
 //
 //     0  16  "perfleet-domain1"
 //    16   4  seconds to run, 0: for ever

@@ -1,5 +1,5 @@
 // The protection domain's entry points, which Microkit calls: init() once, notified() at each interrupt, fault() when a
-// child domain has done what it may not.
+// child domain has faulted.
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/bare-metal/console.h"
 #include "target-collector/bare-metal/registers.h"
@@ -18,7 +18,7 @@ namespace {
 using bare_metal::print;
 using bare_metal::print_number;
 
-// Where the system description maps what it gives: devices at the addresses that their drivers know.
+// The addresses at which the system description maps devices, as their drivers expect them.
 constexpr std::uint64_t kClockAddress = 0x0901'0000;
 constexpr std::uint64_t kPortAddress = 0x1020'0000;  // the memory that the virtio port shares with its device
 
@@ -44,8 +44,8 @@ std::uint64_t timer_now() {
     return PERFLEET_READ_REGISTER(cntpct_el0);
 }
 
-// By the generic timer, over a few milliseconds that nobody else runs in. UTC is what the board's clock shows, to half
-// a second; the gateway's answer says it better.
+// By the generic timer, over a few milliseconds in which no other thread runs. UTC is the board's clock, to half a
+// second; the gateway's answer is more exact.
 BoardClock find_clock(bool has_clock) {
     constexpr std::uint64_t kMeasurementsPerSecond = 50;
     constexpr std::uint64_t kHalfSecondNs = kNsPerSecond / 2;
@@ -101,7 +101,7 @@ void notified(unsigned channel) {
     }
 }
 
-// It stays where it is. 0: nobody lets it go on.
+// It stays stopped. 0: it isn't resumed.
 seL4_Bool fault(unsigned child, seL4_MessageInfo_t /*message*/, seL4_MessageInfo_t* /*reply*/) {
     perfleet::bare_metal::print("a child domain faulted and stands: ");
     perfleet::bare_metal::print_number(child);

@@ -1,7 +1,7 @@
 #include "target-collector/sel4/domain/system_symbols.h"
 
 extern "C" {
-// Neither is 0 to begin with: both have to stand in the file.
+// Neither is initially 0, so that both are in the file.
 perfleet::sel4::DomainTable perfleet_domain_table{.mark = perfleet::sel4::kDomainMark};
 std::uint64_t perfleet_port_paddr = ~0ULL;
 }

@@ -2,8 +2,8 @@
 // capability is mapped read-only into a window of the collector's own memory when a call chain needs it. Nothing must
 // be mapped beforehand, and the thread's own mapping stays unchanged.
 //
-// seL4 doesn't let user code read page tables. Whoever maps frames knows their addresses, and must keep the address
-// space's list (ForeignFrame) up to date.
+// seL4 doesn't let user code read page tables. The code that maps frames must keep the address space's list
+// (ForeignFrame) up to date.
 //
 // One thread, with a higher priority than all that delete frames: between two kernel calls here no frame disappears.
 #pragma once

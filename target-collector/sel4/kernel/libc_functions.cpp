@@ -1,4 +1,4 @@
-// What libsel4's headers want from outside: functions of a libc beside the compiler's four.
+// Functions of a libc that libsel4's headers need, beside the compiler's four.
 #include <cstddef>
 
 extern "C" {

@@ -5,7 +5,7 @@
 #include "target-collector/small/tick_time.h"
 
 // Entries of several cores aren't in order, each core has a cycle counter and an idle thread of its own, and a sample
-// says core 0: such rows would be wrong without a word.
+// says core 0: such rows would be wrong without a warning.
 #if CONFIG_MAX_NUM_NODES > 1
 #error "this kernel is for several cores, the collector for one: configure it with -DKernelMaxNumNodes=1"
 #endif
@@ -82,7 +82,7 @@ constexpr KernelFeatures kBuiltFor {
 const KernelFeatures& StockKernel::built_for() { return kBuiltFor; }
 
 std::uint64_t StockKernel::set_log_buffer() {
-    // 12.1.0 says CONFIG_KERNEL_LOG_BUFFER in a header that libsel4 doesn't include.
+    // 12.1.0 defines CONFIG_KERNEL_LOG_BUFFER in a header that libsel4 doesn't include.
 #if defined(CONFIG_BENCHMARK_TRACK_KERNEL_ENTRIES) || defined(CONFIG_BENCHMARK_TRACEPOINTS)
     return static_cast<std::uint64_t>(seL4_BenchmarkSetLogBuffer(log_.frame));
 #else
@@ -120,9 +120,9 @@ std::span<const std::byte> StockKernel::utilisation(ThreadNumber thread) {
 #ifdef CONFIG_BENCHMARK_TRACK_UTILISATION
     const seL4_CPtr tcb = caps_of(thread).tcb;
     if (tcb == seL4_CapNull) {
-        return {};  // a kernel that prints would complain
+        return {};  // a kernel with printing would print a warning
     }
-    // Of a capability that is no thread's any more the kernel says nothing at all: what stood in the message stays.
+    // For a capability that is no longer a thread's, the kernel reports nothing: the message keeps its old contents.
     seL4_Word* const message = seL4_GetIPCBuffer()->msg;
     constexpr std::size_t kTotal = static_cast<std::size_t>(UtilisationIndex::kTotalUtilisation);
     message[kTotal] = kNobodysCycles;

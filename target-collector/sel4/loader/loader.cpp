@@ -26,7 +26,7 @@ constexpr std::uint64_t round_up(std::uint64_t address) {
     return (address + kPageSizeBytes - 1) & ~(kPageSizeBytes - 1);
 }
 
-// QEMU's is a megabyte, nearly all of it nothing: seL4 would hand the root task all of that.
+// QEMU's is a megabyte, mostly empty; seL4 would pass all of it to the root task.
 std::size_t take_device_tree(std::uint64_t address) {
     const auto field = [address](std::size_t index) {
         return __builtin_bswap32(reinterpret_cast<const volatile std::uint32_t*>(address)[index]);

@@ -1,4 +1,4 @@
-// What libsel4 expects of whoever uses it: its variables, and what to do when it was used wrongly.
+// Everything that libsel4 expects of its user: its variables, and a handler of wrong use.
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/sel4/kernel/libsel4.h"
 

@@ -20,7 +20,7 @@ constexpr int kRoundsBetweenRests = 60;
     }
 }
 
-// Adds what passes until the end of its scope.
+// Adds the time until the end of its scope.
 class Timed : NonCopyable {
 public:
     explicit Timed(volatile std::uint64_t& into) : into_{into}, begun_{cycles().value} {}
@@ -31,7 +31,7 @@ private:
     std::uint64_t begun_;
 };
 
-// These threads have no IPC buffer: nothing but what stands in registers is taken.
+// These threads have no IPC buffer: messages are in registers only.
 void wait_for(seL4_CPtr notification) {
     seL4_Word badge = 0;
 #ifdef CONFIG_KERNEL_MCS

@@ -1,5 +1,5 @@
-// The root task: wires what a run (run/collector_run.h) takes part in. It runs for some seconds, says Bye, prints what
-// it did, and waits for whoever started the machine to switch it off.
+// The root task: wires the parts of a run (run/collector_run.h). It runs for some seconds, sends Bye, prints a report,
+// and waits until the machine is switched off.
 #include <cstring>
 
 #include "schemas/vocabulary/assert.h"
@@ -109,7 +109,7 @@ void print_summary(const CollectorRun& run, const TickTimer& timer, const SmallC
     latency_tests.shape = words.circle;
     const SessionId session = board.session();
     const BoardClock clock = board.find_clock();
-    // Without entropy the moment at which the board's clock turned has to do for jitter.
+    // Without entropy, the moment at which the board's clock changed seeds the jitter.
     const std::uint64_t seed = session.high ^ session.low ^ clock.start.ticks.value;
     board.start_machine(clock, seed);
     RootLoad load;

@@ -24,7 +24,8 @@ StockKernel::ThreadCaps start_thread_in(Objects& objects, const seL4_BootInfo& i
     StockKernel::ThreadCaps caps{.tcb = objects.make(seL4_TCBObject)};
     constexpr seL4_Word kNoBuffer = 0;
 #ifdef CONFIG_KERNEL_MCS
-    constexpr seL4_Time kWholePeriodUs = 10'000;  // budget and period alike: it may run as long as nobody above does
+    constexpr seL4_Time kWholePeriodUs = 10'000;  // budget and period alike: it may run as long as no thread of higher
+                                                  // priority does
     caps.scheduling_context = objects.make(seL4_SchedContextObject, seL4_MinSchedContextBits);
     require(static_cast<seL4_Word>(seL4_SchedControl_ConfigureFlags(info.schedcontrol.start, caps.scheduling_context,
                                                                     kWholePeriodUs, kWholePeriodUs, 0, 0, 0)),

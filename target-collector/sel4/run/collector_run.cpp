@@ -91,7 +91,7 @@ void CollectorRun::turn(WakeCauses causes) {
         second_begun_ = woken;
         pass_second(woken);
     }
-    // Now: an order's time lies behind that of every row before it.
+    // Now: a request's time must be later than that of every row before it.
     collector_.step(kernel_.now());
     const Ticks done = kernel_.now();
     counts_.own_cycles += done.value - woken.value;
@@ -169,7 +169,7 @@ void CollectorRun::follow_log() {
     }
 }
 
-// The kernel logs each look, too: there is always something more.
+// The kernel logs each poll, too, so there is always another record.
 void CollectorRun::finish_log() {
     if (!log_) {
         return;

@@ -52,9 +52,9 @@ public:
     };
     explicit CollectorRun(const Parts& parts);
 
-    // Starts ticks. What the kernel measures begins when the session has its id, for rows before have little room: at
-    // once if the collector chose it, else when the gateway grants it, or after kGreetingSeconds without one. Stops if
-    // the kernel lacks what its features promise: a bug.
+    // Starts ticks. The kernel's measurements begin when the session has its id, because there is little space for
+    // earlier rows: at once if the collector chose it, else when the gateway grants it, or after kGreetingSeconds
+    // without one. Stops if the kernel lacks what its features promise: a bug.
     void begin();
     // Call it after each interrupt: does all that is due.
     void turn(WakeCauses causes);

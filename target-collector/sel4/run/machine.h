@@ -14,7 +14,7 @@
 
 namespace perfleet::sel4 {
 
-// Why the collector was woken; both may apply. The caller knows, and tells the run.
+// Why the collector was woken; both may apply. The caller passes it to the run.
 struct WakeCauses {
     bool is_tick = false;    // the alarm's time has come
     bool is_cycles = false;  // CycleInterrupts

@@ -9,7 +9,7 @@ namespace {
 using protocol::ControlCommand;
 using protocol::ControlOutcome;
 
-// Ticks also drive the collector: it has to go round every few milliseconds.
+// Ticks also drive the collector: its loop must run every few milliseconds.
 constexpr std::uint64_t kFrequencyMax = 10'000;
 constexpr std::uint64_t kFrequencyMin = 100;
 

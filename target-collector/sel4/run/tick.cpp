@@ -25,7 +25,7 @@ void TickTimer::set_period(std::uint64_t ticks) {
 }
 
 void TickTimer::arm(std::uint64_t moment) {
-    // Absolute, so that a late tick doesn't shift those after it; what is over already is left out.
+    // Absolute, so that a late tick doesn't shift those after it; times that have passed are skipped.
     do {
         at_ += jittered_.next();
     } while (at_ <= moment);

@@ -32,7 +32,7 @@ class ThreadSampler {
 public:
     static constexpr std::size_t kFramesMax = 32;
 
-    // Borrows all. `utilisation`: null except in a kernel of that mode. `threads` is read at each take(): whoever
+    // Borrows all. `utilisation`: null except in a kernel of that mode. `threads` is read at each take(): the code that
     // starts and deletes threads must keep it up to date. A number and its capabilities may be reused for another
     // thread, a tick later at the earliest, so that their times aren't mixed.
     ThreadSampler(KernelInterface& kernel, UtilisationWindow* utilisation, std::span<const SampledThread> threads);

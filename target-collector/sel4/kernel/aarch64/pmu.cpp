@@ -11,7 +11,7 @@ struct PmuEvent {
     std::string_view name;
     std::uint32_t number;  // Arm Architecture Reference Manual, D13.12: common events
 };
-// Those of this table come first that say most.
+// The most informative ones come first in this table.
 constexpr PmuEvent kEvents[] = {{"instructions", 0x08}, {"cpu cycles", 0x11},    {"l1d refills", 0x03},
                                 {"l2d refills", 0x17},  {"branch misses", 0x10}, {"memory accesses", 0x13},
                                 {"bus accesses", 0x19}, {"exceptions", 0x09}};
@@ -110,8 +110,8 @@ void CycleOverflow::stop() {
 bool CycleOverflow::go_on() {
     const std::uint64_t overflows = PERFLEET_READ_REGISTER(pmovsclr_el0);
     const bool is_own = (overflows >> counter_ & 1) != 0;
-    // In this order: cleared after it was loaded, an overflow in between would be lost, and sampling end for good.
-    // Those of other counters, which wrap as they may, are cleared, too: they would interrupt again and again.
+    // In this order: if it were cleared after loading, an overflow in between would be lost, and sampling would end for
+    // good. Those of other counters, which wrap as they may, are cleared, too: they would interrupt again and again.
     PERFLEET_WRITE_REGISTER(pmovsclr_el0, overflows);
     if (is_own) {
         load(period_.next());

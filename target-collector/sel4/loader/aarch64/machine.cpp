@@ -18,7 +18,7 @@ alignas(4096) std::uint64_t upper_0[kTableEntries];
 alignas(4096) std::uint64_t upper_1[kTableEntries];
 alignas(4096) std::uint64_t upper_2[kTableEntries];
 
-// Devices and memory as they are, and a gigabyte from where the kernel stands, where its file wants it.
+// Maps devices and memory at their own addresses, and a gigabyte from the kernel's place to where its file expects it.
 void make_tables(const ElfSegment& kernel) {
     constexpr std::uint64_t kTable = 3;
     constexpr std::uint64_t kBlock = 1;

@@ -11,7 +11,7 @@ _start:
     b.hs 2f
     stp xzr, xzr, [x1], #16
     b 1b
-    // QEMU has laid the device tree down at the beginning of the memory.
+    // QEMU has put the device tree at the beginning of the memory.
 2:  ldr x0, =0x40000000
     bl load_and_start
 3:  wfi

@@ -38,7 +38,7 @@ seL4_CPtr Objects::make(seL4_Word type, seL4_Word size_bits) {
     const seL4_CPtr slot = take_slot();
     const seL4_Word count = info_.untyped.end - info_.untyped.start;
     for (seL4_Word i = 0; i < count; ++i) {
-        // A kernel that prints warns of each that is too small: one is asked once.
+        // A kernel with printing warns of each one that is too small, so each is tried once.
         const std::uint64_t asked = std::uint64_t{1} << type % 64;
         if (info_.untypedList[i].isDevice != 0 || info_.untypedList[i].sizeBits < bits_of(type, size_bits) ||
             (too_small_for_[i] & asked) != 0) {
@@ -78,7 +78,7 @@ seL4_CPtr Objects::make_device_page(std::uint64_t address) {
     perfleet_panic("seL4", static_cast<int>(address >> seL4_PageBits), "no device memory at that page");
 }
 
-// With the tables that are missing on the way.
+// Also maps the missing tables on the way.
 void Objects::map(seL4_CPtr frame, seL4_CPtr vspace, std::uint64_t address, seL4_CapRights_t rights,
                   unsigned attributes) {
     for (;;) {
@@ -108,7 +108,7 @@ void Objects::map_table(seL4_CPtr vspace, std::uint64_t address) {
         error = static_cast<seL4_Word>(
             seL4_ARM_PageTable_Map(make(seL4_ARM_PageTableObject), vspace, address, seL4_ARM_Default_VMAttributes));
 #elif defined(__x86_64__)
-    // The kernel says which one: what the level below it would have covered.
+    // The kernel reports which one, by the size that the level below it would have covered.
     const seL4_Word level = seL4_MappingFailedLookupLevel();
     if (level == SEL4_MAPPING_LOOKUP_NO_PDPT) {
         error = static_cast<seL4_Word>(

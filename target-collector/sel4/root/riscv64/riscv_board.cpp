@@ -50,7 +50,7 @@ BoardClock RiscvBoard::find_clock() {
     const auto clock_now = [] { return GoldfishAlarm::utc_ns(GoldfishAlarm::kDevice); };
     const ClockMoment begun = read_moment(clock_now, cycles);
     while (clock_now() - begun.clock < kMeasuredNs) {
-        // Reading a device costs a machine in QEMU more than anything else.
+        // Reading a device is the most expensive operation in QEMU.
         for (int i = 0; i < kTurnsBetweenReads; ++i) {
             asm volatile("nop");
         }

@@ -45,7 +45,7 @@ ComPort::ComPort(Objects& objects, std::uint16_t base)
 
 void ComPort::refuse_what_was_said() {
     if (has_heard_) {
-        // As a greeting these name an unknown mechanism: a ZMTP peer ends the connection.
+        // Taken for a greeting, these bytes name an unknown mechanism: a ZMTP peer ends the connection.
         std::array<std::byte, zmtp_layout::kGreetingSizeBytes> refusal{};
         refusal.fill(std::byte{0xff});
         std::size_t written = 0;

@@ -1,4 +1,4 @@
-// What the root task prints on a PC: to COM1, when PcBoard has opened it.
+// The root task's output on a PC: to COM1, once PcBoard has opened it.
 #include "target-collector/bare-metal/console.h"
 
 #include "target-collector/sel4/root/x86_64/pc_console.h"

@@ -36,7 +36,7 @@ std::string_view read_fw_cfg(Objects& objects, std::string_view name, std::span<
     ports.out16(kSelector, kDirectory);
     const std::uint32_t count = std::min(take_integer(ports, 4), kFilesMax);
     for (std::uint32_t i = 0; i < count; ++i) {
-        // Size, selector, two bytes of nothing, the name and NULs behind it.
+        // Size, selector, two unused bytes, the name and NULs behind it.
         const std::size_t size = take_integer(ports, 4);
         const auto selector = static_cast<std::uint16_t>(take_integer(ports, 2));
         (void)take_integer(ports, 2);

@@ -59,8 +59,8 @@ SessionId PcBoard::session() {
     return makes_random_numbers() ? SessionId{random_number(), random_number()} : SessionId{};
 }
 
-// Between two turns of the clock the TSC's rate is measured. QEMU's clock turns when the machine was started, whatever
-// fraction of a second it was; those of real boards aren't better.
+// Between two turns of the clock the TSC's rate is measured. QEMU's clock changes at the fraction of a second at which
+// the machine was started; clocks of real boards aren't better.
 BoardClock PcBoard::find_clock() const {
     constexpr std::uint64_t kUncertaintyNs = 1'000'000'000;
     const IoPorts ports{objects_, kClockFirstPort, kClockLastPort};

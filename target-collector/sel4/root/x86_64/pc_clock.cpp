@@ -12,7 +12,7 @@ constexpr std::uint8_t kMonth = 0x08;
 constexpr std::uint8_t kYear = 0x09;
 constexpr std::uint8_t kFormat = 0x0b;
 constexpr std::uint8_t kIsBinary = 1U << 2;  // of kFormat; else two decimal digits
-constexpr std::int64_t kCentury = 2'000;     // it counts years of one
+constexpr std::int64_t kCentury = 2'000;     // it counts the years of one
 
 std::uint8_t read_register(const IoPorts& ports, std::uint8_t name) {
     ports.out(kClockFirstPort, name);

@@ -1,4 +1,4 @@
-// What samples take along beside their call chains, in rows of Kind::kDetailedSample.
+// The details of samples beside their call chains, in rows of Kind::kDetailedSample.
 #pragma once
 
 #include <cstdint>

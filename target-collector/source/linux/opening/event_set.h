@@ -66,7 +66,7 @@ public:
         return options_.kernel_unwinder != nullptr && options_.kernel_unwinder->meets_others();
     }
 
-    // By which readers know what the event's rows with details hold: registers that were asked for, no copied stacks.
+    // The layout of the event's detailed rows for readers: the requested registers, no copied stacks.
     [[nodiscard]] perf_event_attr stored_attr(const OpenEvent& event) const;
 
     // The series of the event's rows.

@@ -1,4 +1,4 @@
-// What a session records: events, threads, CPUs and rates.
+// The settings of what a session records: events, threads, CPUs and rates.
 #pragma once
 
 #include <cstdint>
