@@ -104,7 +104,7 @@ Result<Done> make_token_file(const KeygenOptions& options) {
 
 constexpr std::string_view kRawFileEnding = ".raw";
 
-// What a target without files holds (target-collector/curve/curve_client.h).
+// The keys for a target without files (target-collector/curve/curve_client.h).
 Result<std::string> raw_keys_of(const KeygenOptions& options, const SecretKey& key) {
     const auto gateway = PERFLEET_TRY(load_public_key("--raw", options.raw_gateway));
     const auto secret = decode_public_key(key.secret_text);

@@ -130,7 +130,8 @@ OptionRow data_row(std::string& folder, const OptionRule& rule) {
 }  // namespace perfleet
 
 int main(int argument_count, char** arguments) {
-    std::signal(SIGPIPE, SIG_DFL);  // whoever ignores it hands that on: a reader that quits is no error to report
+    std::signal(SIGPIPE, SIG_DFL);  // a program that ignores it passes that on to its children: a reader that quits is
+                                    // no error to report
     perfleet::run_if_confined_reader(arguments);
     if (!perfleet::start_program("perfleet", kLibraryThreads)) {
         return perfleet::kExitFailure;

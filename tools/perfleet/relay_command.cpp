@@ -1,4 +1,4 @@
-// relay: speaks CURVE to a gateway for targets that can't, or OTLP to another back end.
+// relay: uses CURVE to a gateway for targets that can't, or sends OTLP to another back end.
 #include <fmt/format.h>
 
 #include <cstdio>

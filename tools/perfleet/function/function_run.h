@@ -32,7 +32,7 @@ struct FunctionRun {
     std::vector<FunctionCounts> counts;
     std::optional<SessionId> session;  // the session with the calls' times
     int exit_status = 0;               // of a command that was traced
-    int signal = 0;                    // that has ended its command, too; 0: none
+    int signal = 0;                    // the signal that ended its command and ends this program, too; 0: none
     std::vector<std::string> warnings;
 };
 

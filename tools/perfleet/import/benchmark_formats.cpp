@@ -51,7 +51,7 @@ struct Measured {
     std::vector<std::uint64_t> iterations;  // as many; 0: not known
 };
 
-// Values in the finest decimals in which the greatest has at most 12 digits: more are none that a clock measures.
+// Values in the finest decimals in which the greatest has at most 12 digits: no clock measures more.
 ImportedSeries series_of(const std::string& event, const Measured& measured, std::size_t repetition) {
     constexpr long double kPartsMax = 1e12L;
     constexpr unsigned kDecimalsMax = 15;
@@ -81,7 +81,7 @@ class Repetitions {
 public:
     explicit Repetitions(std::string format) : format_{std::move(format)} {}
 
-    // The metric "" is the time. Values below 0 and those that are none are left out with a warning.
+    // The metric "" is the time. Negative and missing values are left out with a warning.
     Result<Done> add(const std::string& benchmark, const std::string& metric, const std::string& unit,
                      long double value, std::uint64_t iterations = 0) {
         const std::string event = metric.empty() ? benchmark : benchmark + " " + metric;

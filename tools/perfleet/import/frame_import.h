@@ -56,7 +56,7 @@ public:
     // Errors: as import_frames().
     [[nodiscard]] Result<Done> take(std::span<const std::byte> frame);
 
-    // Null until the collector has said who it is.
+    // Null until the collector's Hello.
     [[nodiscard]] StoredSessionWriter* writer() { return writer_.has_value() ? &*writer_ : nullptr; }
     [[nodiscard]] std::uint64_t image_count() const { return image_count_; }  // stored
     [[nodiscard]] bool is_given() const { return is_given_; }                 // as ImportedFrames has it

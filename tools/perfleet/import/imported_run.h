@@ -93,7 +93,7 @@ struct ImportHints {
                                                                      const ImportHints& hints);
 [[nodiscard]] Result<std::vector<ImportedRun>> read_hyperfine(std::string_view text_untrusted,
                                                               const ImportHints& hints);
-// Which of these formats a file that begins so has; empty: none.
+// The format of a file that begins with these bytes, of these formats; empty: none.
 [[nodiscard]] std::string benchmark_format_of(std::string_view head_untrusted);
 // Bytes of the log buffer; and of the IPC buffer after seL4_BenchmarkGetThreadUtilisation, one thread after another.
 [[nodiscard]] Result<std::vector<ImportedRun>> read_sel4_entries(std::string_view bytes_untrusted,

@@ -23,13 +23,13 @@ std::string_view chars_of(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Of text the first bytes that a pipe brings may say too little.
+// For text, the first bytes that a pipe brings may be too few.
 bool is_text(std::span<const std::byte> head) {
     return std::ranges::all_of(chars_of(head.first(std::min<std::size_t>(head.size(), 512))),
                                [](char c) { return c < 0 || c >= ' ' || (c >= '\t' && c <= '\r') || c == '\x1b'; });
 }
 
-// What it is by its first bytes: kPprof where it may be a profile.
+// The format by its first bytes: kPprof if it may be a profile.
 Result<std::string> format_of(const std::string& path, std::span<const std::byte> head) {
     if (is_perf_data(head)) {
         return std::string{kPerfData};

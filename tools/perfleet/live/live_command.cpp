@@ -27,7 +27,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kLinesBesideRows = 6;  // the line above the table, its headings, what follows
+constexpr std::size_t kLinesBesideRows = 6;  // the line above the table, its headings, and the lines below
 constexpr std::uint64_t kRowsOffTerminal = 40;
 
 void say(std::string_view text) { print_note(text, "perfleet top"); }
@@ -69,7 +69,7 @@ public:
     void take(const LogEvent& event) {
         constexpr std::size_t kHeldMax = 32;
         const std::lock_guard lock{mutex_};
-        if (event.kind() == "end") {  // what isn't kept with the session, which nobody keeps
+        if (event.kind() == "end") {  // which isn't stored, because no session is
             return;
         }
         if (!are_held_) {
@@ -114,8 +114,8 @@ Result<std::unique_ptr<LiveProfile>> start(const LiveOptions& options, bool has_
     return LiveProfile::start(options.collector, options.memory_size_bytes, options.paths, std::move(log));
 }
 
-// Waits until the collection has ended, a signal has come, or the time is over. True: there is nothing to wait for any
-// more.
+// Waits until the collection has ended, a signal has come, or the time is over. True: there is nothing more to wait
+// for.
 bool wait_until(UtcNs time, int stop_fd, const LiveProfile& profile) {
     for (;;) {
         constexpr std::int64_t kNsPerMs = 1'000'000;

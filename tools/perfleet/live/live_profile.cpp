@@ -29,7 +29,7 @@ Result<std::unique_ptr<LiveProfile>> LiveProfile::start(CollectorOptions options
     options.batch_age_ns_max = kBatchAgeNs;
     options.cache_folder = "none";
     options.is_symbol_rate_limited = false;
-    options.keeps_symbols = false;  // files are read where they lie; the kernel's symbols come all the same
+    options.keeps_symbols = false;  // files are read where they are; the kernel's symbols come in any case
     options.reader_program = "/proc/self/exe";
     live->collector_ = PERFLEET_TRY(Collector::open(std::move(options), std::move(log)));
     live->began_ = utc_now();

@@ -24,7 +24,7 @@ namespace perfleet {
 
 class LiveProfile {
 public:
-    // Rows are in the store at most so long after their time.
+    // The longest time until a row is in the store.
     static constexpr std::int64_t kDelayNs = 800'000'000;
 
     // Opens the events and runs the command. Signals whose handlers are set come to the calling thread. `log`: any
@@ -40,7 +40,7 @@ public:
     [[nodiscard]] int end_fd() const { return ended_.fd(); }
     // Ends the collection, and the command; the second call stops waiting.
     void stop() { collector_->stop(); }
-    // Waits for the end, and returns what the collector did. May be called again.
+    // Waits for the end, and returns the collector's summary. May be called again.
     [[nodiscard]] const Result<CollectorSummary>& finish();
     [[nodiscard]] bool has_ended() const { return !thread_.joinable(); }
     // The time up to which all rows are in the store.

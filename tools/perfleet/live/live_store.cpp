@@ -9,7 +9,7 @@
 namespace perfleet {
 namespace {
 
-// Parts of the memory: an epoch, symbols, rows. What is left is for keys and records.
+// Parts of the memory: an epoch, symbols, rows. The rest is for keys and records.
 constexpr std::uint64_t kEpochShare = 16;
 constexpr std::uint64_t kImagesShare = 4;
 constexpr std::uint64_t rows_size_bytes_max(std::uint64_t size_bytes) { return size_bytes / 8 * 5; }

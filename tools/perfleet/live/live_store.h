@@ -24,7 +24,7 @@ public:
     // `end_epoch` is called by take(): the collector should begin another epoch.
     LiveStore(std::uint64_t size_bytes_max, std::function<void()> end_epoch);
 
-    // A frame of the collector. A batch for which there is no space even so is left out, and counted. Errors: those of
+    // A frame of the collector. A batch that doesn't fit even then is left out, and counted. Errors: those of
     // SessionFrames.
     [[nodiscard]] Result<Done> take(std::span<const std::byte> frame);
 

@@ -1,6 +1,6 @@
 #include "tools/perfleet/live/live_view.h"
 
-#define NCURSES_NOMACROS  // they are named as much else is
+#define NCURSES_NOMACROS  // macros have names that other headers use
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <langinfo.h>
@@ -118,7 +118,7 @@ public:
             }
             for (int key = 0; is_due_ || (key = ::getch()) != ERR;) {
                 if (is_due_) {
-                    update();  // what the next key is about
+                    update();  // the function that the next key refers to
                 } else {
                     is_typing_ ? type(key) : take(key);
                 }
@@ -129,7 +129,7 @@ public:
 private:
     enum class Shown { kTable, kCallers, kAnnotated, kHelp };
 
-    // Of the last period; while there is none yet, of what there is.
+    // Of the last period, or of the time so far while there is none.
     [[nodiscard]] LiveProfile::Range range() const {
         const UtcNs until = profile_.complete_until();
         const std::int64_t from = options_.is_total ? since_.value : until.value - options_.period_ns();
@@ -247,7 +247,7 @@ private:
         ::mvaddstr(y, 0, shortened(text, static_cast<std::size_t>(COLS)).c_str());
     }
 
-    // One line above the table, and two below: a message or what is typed, and the keys.
+    // One line above the table, and two below: a message or the typed text, and the keys.
     void draw() {
         ::erase();
         put(0, "perfleet top: " + (head_.empty() ? "collecting" : head_) + (options_.is_total ? " (total)" : ""),

@@ -145,7 +145,7 @@ std::optional<std::string> McpServer::answer(std::string_view text) const {
         return error_line(
             id, {kInvalidParams, tool == tools_.end() ? "there is no tool of this name" : "arguments isn't an object"});
     }
-    // Errors of a tool are results: the assistant reads them, and may ask otherwise.
+    // Errors of a tool are results: the assistant reads them, and may change its call.
     auto values = values_of(*tool, arguments.is_null() ? Json::object() : arguments);
     const auto answered = values.ok() ? tool->call(std::move(*values)) : Result<std::string>{values.error()};
     return line_of(

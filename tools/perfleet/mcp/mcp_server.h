@@ -25,7 +25,7 @@ class McpServer {
 public:
     static constexpr std::size_t kMessageSizeBytesMax = 1U << 20;
 
-    // `instructions`: what the assistant is told of all tools.
+    // `instructions`: text for the assistant about all tools.
     McpServer(std::vector<McpTool> tools, std::string version, std::string instructions);
 
     // The reply to a message, without a line's end; nothing: none is due.

@@ -15,7 +15,7 @@ struct ExportOptions {
     bool is_forced = false;
     bool has_no_pager = false;
     bool has_symbols = false;  // --with-symbols
-    // Makes what is exported, when the output is open; empty: it is there.
+    // Produces the data to export, once the output is open; empty: they exist already.
     std::function<Result<Done>()> make_rows{};
 };
 

@@ -170,7 +170,7 @@ Result<Done> choose_last_session(const StoreReader& store, SessionUse use, Query
     }
     const std::size_t count = sessions.size();
     const Result<std::size_t> passed_over = choose_session(wanted, sessions, use);
-    if (!passed_over.ok()) {  // without one that is meant, the answer about all says what to do
+    if (!passed_over.ok()) {  // without such a session, the answer about all of them contains the advice
         return values.contains("session") ? Result<Done>{Error{passed_over.error()}} : Done{};
     }
     values["session"] = wanted;

@@ -55,7 +55,7 @@ namespace {
 constexpr unsigned kRunsASideMax = 1'000;
 constexpr std::size_t kParameterRunsMax = 1'000;  // of all values together, warm-up included
 constexpr unsigned kRunsASide = 10;
-constexpr unsigned kPreciseRunsASideMin = 5;    // --precision: with fewer runs an interval says little
+constexpr unsigned kPreciseRunsASideMin = 5;    // --precision: with fewer runs an interval isn't reliable
 constexpr unsigned kPreciseRunsASideMax = 100;  // unless -n says otherwise
 constexpr const char* kPrimary = kRunTimes[0];
 constexpr const char* kBaselineLabel = "baseline";
@@ -465,7 +465,7 @@ SummaryOptions summary_options(const ComparedCommands& options, std::size_t refe
                                  : ""};
 }
 
-// The summary of all commands; below the two sides' table it stands without what that has.
+// The summary of all commands; below the two sides' table it omits the figures of that table.
 Result<Done> print_summary(const ComparedCommands& options, const Measured& measured, const SummaryOptions& how,
                            bool has_diff) {
     const Answer summary = summarise_runs(measured.sides, how);

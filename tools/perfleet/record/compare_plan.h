@@ -1,4 +1,4 @@
-// What `compare` runs: each command with each value of the parameters, and what runs before and after it.
+// The plan of `compare`: each command with each value of the parameters, and the commands that run before and after it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The verdicts of `compare`: what `diff` says of the stored runs of each side and those of the reference.
+// The verdicts of `compare`: those of `diff` on the stored runs of each side and of the reference.
 #pragma once
 
 #include <span>

@@ -23,7 +23,7 @@ struct CountedRun {
     std::vector<std::optional<Error>> refused;      // why an event has no count
     std::array<std::uint64_t, kRunTimes.size()> times_ns{};
     int exit_status = 0;
-    int signal = 0;  // that has ended this program's command, too; 0: none
+    int signal = 0;  // the signal that ended this program's command and ends this one, too; 0: none
 };
 
 // The events of these spellings (perf's defaults if there is none). Errors: those of parse_events().

@@ -39,7 +39,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::uint64_t kGrownStoreBytes = 4ULL << 30U;  // from here on it is mentioned
+constexpr std::uint64_t kGrownStoreBytes = 4ULL << 30U;  // from here on its size is mentioned
 constexpr std::size_t kTopRowsMax = 20;
 constexpr std::size_t kTopRowsMin = 5;
 constexpr std::size_t kLinesBesideTop = 14;  // its headings, the ledger, warnings, what to do next
@@ -92,8 +92,7 @@ Result<Scan> scan_of(const StoreReader& store, const std::string& session) {
     return selection.ok() ? Scan::open(store, *selection) : Result<Scan>{Error{selection.error()}};
 }
 
-// What sampling took of the program's time, where that is a tenth or more; empty: less. 4 us a sample:
-// docs/benchmarks.md
+// The cost of sampling in the program's time, if it is a tenth or more; empty: less. 4 us a sample: docs/benchmarks.md
 std::string cost_text(const AnswerMeasure& measure, std::int64_t length_ns) {
     constexpr double kSampleCostNs = 4'000;
     constexpr double kPercentMin = 10;
@@ -122,10 +121,10 @@ Result<bool> show_table(const Recorded& recorded, const std::string& command, Op
         format != nullptr ? format(answer, {}, screen) : format_report(answer, ReportFormat::kText, screen);
     for (const std::string& warning : answer.warnings) {
         if (options.contains("tid") && warning.starts_with("counts are of the rows")) {
-            continue;  // the idle task's share is said below
+            continue;  // the idle task's share is printed below
         }
         if (warning.ends_with(kUnnamedText)) {
-            continue;  // the collector has said so
+            continue;  // the collector has reported it
         }
         print_warning(warning);
     }
@@ -136,7 +135,7 @@ Result<bool> show_table(const Recorded& recorded, const std::string& command, Op
             *answer.measure, session.clock.utc_of(session.end->end_point.ticks).value - session.began().value);
         cost.empty() ? void() : say(cost);
     }
-    std::fputs(text.c_str(), stderr);  // its last line says what was kept and lost
+    std::fputs(text.c_str(), stderr);  // its last line has the counts of stored and lost rows
     return true;
 }
 
@@ -310,7 +309,8 @@ Result<int> run_record(RecordOptions& options_of_command) {
             std::fprintf(stderr, "%s\n", wrapped(text, screen_of(STDERR_FILENO).width_columns, "  ").c_str());
         }
     }
-    // As perf: what a signal has ended ends by it. Without a command, Ctrl-C and SIGTERM are the usual end.
+    // As perf: if a signal has ended the program, this one ends by it, too. Without a command, Ctrl-C and SIGTERM are
+    // the usual end.
     const int signal = recording->signal;
     const bool ends_by_signal = signal != 0 && (has_command || (signal != SIGINT && signal != SIGTERM));
     return !summary.everything_acknowledged ? kExitFailure

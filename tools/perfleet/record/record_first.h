@@ -1,4 +1,4 @@
-// What a command records before it shows it: `flamegraph -- COMMAND`, `web -p PID`.
+// The recording that a command makes before it shows it: `flamegraph -- COMMAND`, `web -p PID`.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ struct FirstRecording {
 // Whether -a, -p, --uid or a COMMAND is given.
 [[nodiscard]] bool asks_for_recording(const CommandLine& line);
 
-// Records into the folder `data` (empty: the default), with call chains, and says on standard error what was kept.
-// `program`: in whose name, "perfleet web". Errors: those of record(); kIo, where not all rows are stored.
+// Records into the folder `data` (empty: the default), with call chains, and reports on standard error what was stored.
+// `program`: the name in messages, "perfleet web". Errors: those of record(); kIo, where not all rows are stored.
 [[nodiscard]] Result<FirstRecording> record_first(CommandLine line, const std::string& data, const std::string& program,
                                                   std::vector<std::string> own_command_line);
 

@@ -1,4 +1,4 @@
-// What the runs of each command took: elapsed time with its distribution, the means of other figures, and the speed
+// Figures of each command's runs: elapsed time with its distribution, the means of other figures, and the speed
 // relative to a reference.
 //
 // Pure functions.

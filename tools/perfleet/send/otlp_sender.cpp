@@ -136,7 +136,7 @@ public:
     }
 
 private:
-    // Runs one asynchronous operation to its end, which the stream's time limit or a stop may bring.
+    // Runs one asynchronous operation until its end, the stream's time limit, or a stop.
     template <class Start>
     beast::error_code run(const Start& start, beast::tcp_stream& stream) {
         beast::error_code result;

@@ -1,5 +1,5 @@
 // Sends requests of OTLP to a server, over HTTP or HTTPS: one attempt of one request at a time, each on a connection of
-// its own, compressed with gzip. The only place beside query-engine/http that knows Boost.Beast and OpenSSL.
+// its own, compressed with gzip. The only code beside query-engine/http that uses Boost.Beast and OpenSSL.
 //
 // With HTTPS the server's certificate and name are checked (TLS 1.2 and 1.3). Limits: kAttemptTime for an attempt,
 // kResponseSizeBytesMax of a response. One thread.
@@ -31,7 +31,7 @@ using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 // `NAME=VALUE`, or `NAME: VALUE` as files have it. Errors: kUsage; the value isn't in the message.
 [[nodiscard]] Result<std::pair<std::string, std::string>> parse_header(const std::string& text, char separator);
-// A header a line. Errors: kPermission (others may read the file), kUsage, those of reading.
+// One header per line. Errors: kPermission (others may read the file), kUsage, those of reading.
 [[nodiscard]] Result<HttpHeaders> read_headers(const std::string& path);
 
 struct SendOutcome {
@@ -39,7 +39,8 @@ struct SendOutcome {
     std::string text;                     // why it isn't accepted
     std::string retry_after;              // the header
     std::uint64_t rejected_profiles = 0;  // by partial_success, whose text is above
-    bool is_final = false;                // no response, and another attempt would have none: the certificate
+    bool is_final = false;                // no response, and further attempts would get none: the certificate is
+                                          // invalid
 };
 
 class OtlpSender {

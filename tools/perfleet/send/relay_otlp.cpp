@@ -220,7 +220,7 @@ private:
     Result<Done> send_session(const std::string& id, Position& position) {
         for (bool has_more = true; has_more && !is_over_ && !stop_.flag();) {
             OptionValues values = options_.source.values;
-            values.erase("select");  // the id says it
+            values.erase("select");  // the id has this information
             values["session"] = id;
             if (!position.after.empty()) {
                 values["after"] = position.after;
@@ -321,7 +321,7 @@ private:
     std::string last_error_;
     std::minstd_rand random_{std::random_device{}()};
     bool is_over_ = false;    // nothing more can be sent
-    bool is_unread_ = false;  // it ended before all was read
+    bool is_unread_ = false;  // it ended before everything was read
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 // `perfleet relay --otlp URL`: sends what a store, a file or a gateway has on as OTLP, and accounts for each row.
 //
 // Rows are sent session by session in answers of bounded size (exporters/otlp/otlp_frames.h), one request at a time. A
-// position for each session, which counts whole batches, says what is sent: later answers go on there, so that nothing
-// is left out or sent twice while the relay runs.
+// position for each session, in whole batches, records what was sent. Later answers continue there, so that nothing is
+// left out or sent twice while the relay runs.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace perfleet {
 
 struct OtlpRelayOptions {
-    std::string url;  // empty: this isn't what the relay is for
+    std::string url;  // empty: the relay doesn't send OTLP
     std::vector<std::string> headers;
     std::string header_file;
     std::string ca_file;
@@ -25,7 +25,7 @@ struct OtlpRelayOptions {
     QueryOptions source;
 };
 
-// What became of the rows that were read.
+// The outcome of the rows that were read.
 struct OtlpLedger {
     static constexpr std::size_t kReasonsMax = 16;
 

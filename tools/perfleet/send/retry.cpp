@@ -48,7 +48,7 @@ std::optional<std::chrono::milliseconds> retry_delay(const RetryState& state) {
     const auto base = std::min(kRetryDelayMax, kRetryDelayMin * (1U << std::min(state.attempts - 1, kDoublingsMax)));
     const auto spread =
         std::chrono::milliseconds{static_cast<std::int64_t>(static_cast<double>(base.count()) * (0.5 + state.jitter))};
-    // All clients that were asked to come back at one time shouldn't.
+    // So that clients with the same Retry-After at the same time don't all retry at once.
     const auto asked = state.retry_after.value_or(std::chrono::milliseconds{0}) +
                        (state.retry_after ? spread / 10 : std::chrono::milliseconds{0});
     const auto delay = std::max(state.retry_after ? std::chrono::milliseconds{0} : spread, asked);

@@ -1,4 +1,4 @@
-// Passes the signals that should end this program on to the command that it runs, and says which came first.
+// Passes the signals that should end this program on to the command that it runs, and records which came first.
 //
 // One thread.
 #pragma once

@@ -281,7 +281,7 @@ Result<Done> import_recording(const ImportOptions& options) {
     return Done{};
 }
 
-// Repetitions are many runs: one line says what there are.
+// Repetitions are many runs: one line summarises them.
 void print_repetitions(const ImportedRun& first, std::size_t run_count, std::size_t new_count) {
     fmt::print("{} repetitions, {}; compare them with: perfleet diff --before '{{{}=\"{}\"}}' --after SIDE\n",
                run_count,

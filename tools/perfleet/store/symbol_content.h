@@ -1,4 +1,4 @@
-// Makes the stored form of an image's symbols from files: what a collector would send of them.
+// Makes the stored form of an image's symbols from files, as a collector would send it.
 #pragma once
 
 #include <string>
