@@ -101,8 +101,8 @@ int fail(Log& log, const Error& error) {
 // Acknowledged data is on disk, and collectors still have the rest: ending at once loses nothing.
 void end_by_force(Log& log) {
     log.write({LogLevel::kError, "end",
-               "didn't stop in time (a disk or a cluster that doesn't answer?) and ends now; what isn't acknowledged "
-               "its collectors still have"});
+               "didn't stop in time (a disk or a cluster that doesn't answer?) and ends now; its collectors still have "
+               "what isn't acknowledged"});
     _exit(kExitFailure);
 }
 
@@ -316,8 +316,8 @@ int run(const Arguments& arguments) {
     (void)(*store)->write_out_log();  // else the next start and queries replay it; a failure loses nothing
     sink({LogLevel::kInfo, "end", "stopped"});
     return served ? 0
-                  : fail(*log, Error{served.error().code, served.error().message + "; what isn't acknowledged its "
-                                                                                   "collectors still have"});
+                  : fail(*log, Error{served.error().code,
+                                     served.error().message + "; its collectors still have what isn't acknowledged"});
 }
 
 }  // namespace
@@ -357,8 +357,8 @@ int main(int argc, char** argv) {
              "several times for several",
              is_not_empty, is_endpoint_of("--listen"), shows_default},
             {"--advertise ENDPOINT", arguments.advertise,
-             "Where collectors reach this gateway, for other gateways on the same store, which send them there. "
-             "Default: the first --listen",
+             "Endpoint at which collectors reach this gateway; other gateways on the same store redirect collectors to "
+             "it. Default: the first --listen",
              is_not_empty, passes([](const std::string& text) { return check_peer_endpoint("--advertise", text); })},
             {"--query ENDPOINT", arguments.query, "Endpoint for queries; none: no query process", is_not_empty,
              is_endpoint_of("--query"), shows_default},
@@ -419,11 +419,11 @@ int main(int argc, char** argv) {
              "Don't write dictionaries of the call chains that sessions of an hour share: profiles of many targets "
              "take longer"},
             {"--retain AGE", arguments.retained.age_s,
-             "Drop what is older than this, whole hours at a time: 12h, 30d or 8w. Default: keep everything",
+             "Drop data older than this, whole hours at a time: 12h, 30d or 8w. Default: keep everything",
              is_made_by(CLI::AsNumberWithUnit{kAgeUnits, CLI::AsNumberWithUnit::UNIT_REQUIRED, "AGE"}),
              is_between(kBucketDurationS, RetentionPolicy::kAgeMaxS, "at least 1h")},
             {"--retain-bytes BYTES", arguments.retained.size_bytes,
-             "Drop the oldest hours when what is stored takes more than this: bytes, or with k, m, g, t; looked at "
+             "Drop the oldest hours when the store takes more than this: bytes, or with k, m, g, t; looked at "
              "once a minute, and the current hour stays. Default: no limit",
              is_size, is_between(std::uint64_t{1}, std::uint64_t{1} << 60, "at least 1 byte")},
             {"--retention FILE", arguments.retention,

@@ -115,7 +115,7 @@ Result<FileDescriptor> file_of(std::string_view bytes) {
 // Sends a posted profile to the process that writes to the store, as `perfleet import` does.
 Result<std::string> import_posted(const std::string& data, const PostedProfile& profile, const LogSink& log) {
     if (!is_folder(data)) {
-        return Error{ErrorCode::kUnsupported, "profiles are taken for stores in folders alone"};
+        return Error{ErrorCode::kUnsupported, "profiles are accepted only for stores in folders"};
     }
     std::string unpacked;
     std::string_view bytes = profile.bytes;

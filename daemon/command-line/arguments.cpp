@@ -76,13 +76,13 @@ std::string describe_unknown(const CLI::App& app, const std::string& argument) {
         const std::string option = argument.substr(0, argument.find('='));
         const CLI::App& chosen = chosen_command(app);
         if (&chosen != &app && chosen.get_option_no_throw(option) != nullptr) {
-            return "option '" + option + "' belongs behind the command: " + name_of(chosen) + " " + argument;
+            return "option '" + option + "' belongs after the command: " + name_of(chosen) + " " + argument;
         }
         if (app.get_parent() != nullptr && app.get_parent()->get_option_no_throw(option) != nullptr) {
             return "option '" + option + "' belongs before the command: " + name_of(*app.get_parent()) + " " +
                    argument + " " + app.get_name();
         }
-        return argument == "--" ? "no command stands behind --"
+        return argument == "--" ? "no command follows --"
                                 : "unknown option '" + option + "'" + did_you_mean(option, option_names(app));
     }
     const std::vector<std::string> commands = command_names(app);

@@ -234,7 +234,7 @@ ConfigFiles::ConfigFiles(CLI::App& app) : app_{app} {
                        "Config file, instead of the default ones: perfleet.conf(5)",
                        [](CLI::Option& option, CLI::App&) { option.configurable(false)->force_callback(); }},
                       {"--check-config", is_check_, "Check the config files and exit", has_no_key, is_called_in_order},
-                      {"--show-config", is_show_, "Print the settings that hold, and where each is from, and exit",
+                      {"--show-config", is_show_, "Print the effective settings and the source of each, and exit",
                        has_no_key, is_called_in_order}});
 }
 

@@ -73,7 +73,7 @@ std::vector<OptionRow> http_rows(HttpOptions& options) {
              return Done{};
          })},
         {"--http-service-name KEY", options.service_key,
-         "What Grafana calls service_name where a session has no label of that name: comm, unit or container of "
+         "Value of Grafana's service_name for sessions without a label of that name: comm, unit or container of "
          "the rows, or target or another label of the session",
          is_not_empty, shows_default},
         {"--http-import", options.takes_profiles,
@@ -93,7 +93,8 @@ std::vector<OptionRow> http_rows(HttpOptions& options) {
          "client's name",
          is_not_empty, needs("--http-certificate")},
         {"--http-debuginfod-upstream URL", options.debuginfod_upstream,
-         "Where debuginfod's clients are sent for what the store doesn't have, such as executables and sources",
+         "Server to which debuginfod's clients are redirected for files that the store doesn't have, such as "
+         "executables and sources",
          is_not_empty, needs(kOption), passes(check_upstream)}};
 }
 

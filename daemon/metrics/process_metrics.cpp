@@ -40,7 +40,7 @@ void add_descriptors(MetricPage& page) {
     }
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        page.gauge("process_max_fds", "How many file descriptors may be open.",
+        page.gauge("process_max_fds", "Maximum number of open file descriptors.",
                    static_cast<std::uint64_t>(limit.rlim_cur));
     }
 }
@@ -67,7 +67,7 @@ void add_start(MetricPage& page) {
         clock_gettime(CLOCK_BOOTTIME, &since_boot) == 0) {
         const double boot_s = static_cast<double>(now.tv_sec - since_boot.tv_sec) +
                               static_cast<double>(now.tv_nsec - since_boot.tv_nsec) / 1e9;
-        page.gauge("process_start_time_seconds", "When the process started, in seconds since 1970.",
+        page.gauge("process_start_time_seconds", "Start time of the process, in seconds since 1970.",
                    boot_s + start_ticks / static_cast<double>(sysconf(_SC_CLK_TCK)));
     }
 }

@@ -86,7 +86,7 @@ void shows_default(CLI::Option& option, CLI::App&) { option.capture_default_str(
 // keys.
 void is_not_empty(CLI::Option& option, CLI::App&) {
     option.check([](const std::string& text) {
-        return text.empty() ? "is empty (a variable that isn't set?); leave it out, or say what it is" : "";
+        return text.empty() ? "is empty (a variable that isn't set?); leave it out, or give it a value" : "";
     });
 }
 
@@ -154,7 +154,7 @@ OptionRow ceph_conf_row() {
 }
 
 OptionRow log_level_row(std::string& level) {
-    return {"--log-level LEVEL", level, "Least severe messages that are logged",
+    return {"--log-level LEVEL", level, "Lowest severity that is logged",
             is_one_of({"error", "warning", "notice", "info", "debug"}), shows_default};
 }
 

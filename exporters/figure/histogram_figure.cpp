@@ -224,7 +224,7 @@ private:
             }
         }
         if (is_cumulative()) {
-            figure_.write(kLeft, kFigureHeight - 120, "dark: a bucket's own share; light: what came before it", 100,
+            figure_.write(kLeft, kFigureHeight - 120, "dark: a bucket's own share; light: the share below it", 100,
                           kGrey, Anchor::kStart);
         }
         const std::string event = text_of("event");

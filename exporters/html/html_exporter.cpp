@@ -168,7 +168,7 @@ void warn_of_graph(const FlameGraph& graph, std::vector<std::string>& warnings) 
                            " numbers of samples (--from and --until select a shorter time)");
     }
     if (graph.depth_max <= 1) {
-        warnings.emplace_back("no call chains were recorded: record with -g to see who called what");
+        warnings.emplace_back("no call chains were recorded: record with -g to see callers");
     }
 }
 

@@ -15,7 +15,7 @@ OptionTable<HtmlOptions> make_options() {
                &HtmlOptions::before)
         .flag("within-run", &HtmlOptions::is_within_run,
               "with --before: verdicts are about these runs, not about further ones, as in perfleet diff")
-        .value({"title", OptionType::kText, "TEXT", "title of the page (default: what was recorded where)"},
+        .value({"title", OptionType::kText, "TEXT", "title of the page (default: the command and its target)"},
                &HtmlOptions::title)
         .value({.name = "slices",
                 .type = OptionType::kCount,

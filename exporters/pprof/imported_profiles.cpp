@@ -137,7 +137,7 @@ private:
     };
 
     // The types of the first profile, and those of the others that aren't among them. Types of one name and unit are
-    // told apart by their order.
+    // distinguished by their order.
     void choose_types() {
         std::uint64_t mappings = 0;
         std::uint64_t locations = 0;

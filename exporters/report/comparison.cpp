@@ -30,7 +30,7 @@ public:
     }
 
     [[nodiscard]] bool has(const std::string& name) const { return columns_.contains(name); }
-    // Columns up to this one tell rows apart.
+    // Columns up to this one identify a row.
     [[nodiscard]] std::size_t identity_size() const { return columns_.at("figure"); }
 
     [[nodiscard]] const AnswerValue& value(std::size_t row, const std::string& name) const {

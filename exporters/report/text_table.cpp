@@ -193,7 +193,7 @@ PrintedColumn printed(const Answer& answer, std::size_t index, bool groups_digit
     return result;
 }
 
-// Shortens ids to the digits that tell them apart.
+// Shortens ids to the digits that distinguish them.
 void shorten_id(PrintedColumn& column) {
     const std::set<std::string> ids{column.cells.begin(), column.cells.end()};
     std::size_t digits = kIdDigitsMin;

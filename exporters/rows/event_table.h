@@ -40,7 +40,7 @@ struct ExportedEvent {
     [[nodiscard]] bool has_branch_index() const;        // in its branch stacks
     [[nodiscard]] bool has_chains_of_branches() const;  // its branch stacks are call chains (--call-graph lbr)
     [[nodiscard]] std::string attr() const;             // as long as the attrs of all events of the export
-    // As perf had it, which tells imported events of one name apart by their ids.
+    // As perf had it: perf distinguishes imported events of one name by their ids.
     [[nodiscard]] std::string_view recorded_name() const;
 };
 

@@ -56,7 +56,7 @@ public:
             schedule_.warnings.push_back(
                 std::to_string(unknown / 1'000) +
                 " us of CPU time belong to no thread: the switches around them don't match, "
-                "for rows were lost or filtered, or are of the collector, which leaves its own out");
+                "because rows were lost or filtered, or are of the collector, which leaves its own out");
         }
         return std::move(schedule_);
     }
@@ -156,7 +156,7 @@ private:
             return;
         }
         schedule_.warnings.push_back("drawn from samples of " + rows_.events[*most].name +
-                                     ", each of which says what ran until then; " + kHowToRecord);
+                                     ", each of which shows the thread that ran until then; " + kHowToRecord);
         std::map<Place, std::vector<const TimelineRow*>> rows_of_place;
         for (const TimelineRow& row : rows_.rows) {
             if (row.event == *most) {

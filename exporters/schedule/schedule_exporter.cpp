@@ -75,8 +75,9 @@ Result<QueryEnd> write_schedule(const ExportInput& input, Symbolizer&, const Sch
 }  // namespace
 
 ExportFormat timeline_format() {
-    return with_options({.name = "timeline", .summary = "what each CPU ran when, a page for browsers, SVG or PNG"},
-                        schedule_options(), write_schedule);
+    return with_options(
+        {.name = "timeline", .summary = "the threads of each CPU over time, a page for browsers, SVG or PNG"},
+        schedule_options(), write_schedule);
 }
 
 }  // namespace perfleet

@@ -29,7 +29,7 @@ constexpr std::size_t kLaneNameMax = 20;
 constexpr Colour kLanePaper{243, 244, 246};
 constexpr Colour kOthers{165, 172, 180};
 
-// For the threads that ran longest; readers with any colour vision can tell them apart.
+// For the threads that ran longest; readers with any colour vision can distinguish them.
 constexpr std::array<Colour, 8> kPalette{{{0, 114, 178},
                                           {230, 159, 0},
                                           {0, 158, 115},

@@ -87,7 +87,7 @@ void check_host(const HostRecord& host, RecordCheck& check) {
 Result<SessionRecord> admit_hello(const HelloUntrusted& hello_untrusted) {
     const HelloUntrusted& hello = hello_untrusted;
     if (hello.protocol_version != protocol::kVersion) {
-        return Error{ErrorCode::kUnsupported, "the collector speaks protocol version " +
+        return Error{ErrorCode::kUnsupported, "the collector has protocol version " +
                                                   std::to_string(hello.protocol_version) + ", this gateway " +
                                                   std::to_string(protocol::kVersion) + "; use programs of one release"};
     }

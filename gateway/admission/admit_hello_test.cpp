@@ -64,7 +64,7 @@ TEST(AdmitHello, OfAnotherVersionIsRefusedByName) {
         const auto record = admit(sample::of_version(version, sample::hello(good_record())));
         ASSERT_FALSE(record.ok());
         EXPECT_EQ(record.error().code, ErrorCode::kUnsupported);
-        EXPECT_EQ(record.error().message, "the collector speaks protocol version " + std::to_string(version) +
+        EXPECT_EQ(record.error().message, "the collector has protocol version " + std::to_string(version) +
                                               ", this gateway 1; use programs of one release");
     }
 }

@@ -293,7 +293,7 @@ Result<MessageUntrusted> Decoder::decode(std::span<const std::byte> frame) {
         return Error{ErrorCode::kCorrupt, "a message of " + std::to_string(frame.size()) +
                                               " bytes whose checksum is wrong: it was damaged on its way"};
     }
-    // Each word is read once; twice the frame leaves room for what libcapnp counts in addition.
+    // Each word is read once; twice the frame covers what libcapnp counts in addition.
     capnp::ReaderOptions options;
     options.traversalLimitInWords = 2 * word_count + kTraversalSlackWords;
     options.nestingLimit = kNestingMax;

@@ -65,7 +65,7 @@ private:
                     // Errors of the store are logged by the thread that stores; this one only waits until they are
                     // over.
                     log_({LogLevel::kInfo, "compaction",
-                          "can't compact what is stored, and tries again: " + compacted.error().message});
+                          "compaction failed, and is tried again: " + compacted.error().message});
                 }
             }
             has_failed = !compacted.ok();

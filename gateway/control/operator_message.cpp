@@ -73,7 +73,7 @@ Result<std::string_view> body_of(std::string_view line, std::string_view type) {
     }
     if (const std::string_view version = take_part(line, ' '); version != kVersion) {
         return number_in<std::uint16_t>(version).has_value()
-                   ? Error{ErrorCode::kUnsupported, "control socket: the other end speaks version " +
+                   ? Error{ErrorCode::kUnsupported, "control socket: the other end has version " +
                                                         std::string{version} + ", this program " +
                                                         std::string{kVersion} + "; use programs of one release"}
                    : invalid("no version");
@@ -119,7 +119,7 @@ Result<OperatorRequest> decode_operator_request(std::string_view line_untrusted)
     const auto value = number_in<std::uint64_t>(take_part(rest, ' '));
     const auto timeout_ns = number_in<std::uint64_t>(take_part(rest, ' '));
     if (!id || !session || (!command && !edit) || !value || !timeout_ns) {
-        return invalid("an order that can't be read");
+        return invalid("a request that can't be read");
     }
     return OperatorRequest{
         *id, {*session, command.value_or(ControlCommand{}), std::string{rest}, *value, *timeout_ns, edit}};

@@ -17,7 +17,7 @@ RequestSource::Incoming SharedRequests::take() {
         if (!request.ok()) {
             refuse(request.error().message);
         } else if (request->order.edit == SessionEdit::kKeepSymbols) {
-            refuse("symbols are written into a shared store by who has them");
+            refuse("symbols are written into a shared store by the client that has them");
         } else if (unanswered_.size() >= RequestBox::kRequestsMax) {
             refuse("too many control requests wait for answers");
         } else {

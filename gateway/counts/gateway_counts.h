@@ -126,8 +126,8 @@ PERFLEET_REASONS(RequestOutcome, kApplied,
         "1 while the store can't write, so that nothing is acknowledged.")                                            \
     ROW(SharedCount, memory_bytes_max, "memory_limit_bytes", "Memory budget for data from collectors; 0: unlimited.") \
     ROW(SharedCount, memory_bytes_now, "memory_used_bytes", "Memory used or reserved of that budget.")                \
-    ROW(SharedCount, credit_bytes_max, "", "What all peers together may be promised.")                                \
-    ROW(SharedCount, credit_bytes_now, "", "What they are promised.")
+    ROW(SharedCount, credit_bytes_max, "", "Limit of the bytes that all peers together may be granted as credit.")    \
+    ROW(SharedCount, credit_bytes_now, "", "Bytes that they are granted.")
 
 namespace perfleet {
 

@@ -14,7 +14,7 @@ Error otherwise(const Enrolment& peer, const std::string& what) {
 
 Result<Done> take_enrolled_identity(SessionRecord& record, const Enrolment& peer) {
     if (!record.target_name.empty() && record.target_name != peer.name) {
-        return otherwise(peer, "can't speak for target '" + record.target_name +
+        return otherwise(peer, "can't be used for target '" + record.target_name +
                                    "'; leave --target out, or enrol a key of that name");
     }
     if (record.target != TargetId{} && record.target != peer.target) {

@@ -456,7 +456,7 @@ Result<Done> Ingest::finish(const Now& now) {
         // Watermarks alone needn't be stored: the next holder of their shards computes them again.
         if (state.is_stuck() && !(state.leases != nullptr && state.group.is_empty())) {
             const std::size_t count = state.group.batch_count();
-            return Error{ErrorCode::kIo, (count == 0 ? "what came last"
+            return Error{ErrorCode::kIo, (count == 0 ? "the last batches"
                                                      : std::to_string(count) + (count == 1 ? " batch" : " batches")) +
                                              " could not be stored: " + state.store_trouble};
         }

@@ -72,7 +72,7 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
     const auto labels = speaker == nullptr ? SessionTable::Labels::kCompared : SessionTable::Labels::kEnrolled;
     auto known = table.identity_of(record, store, labels);
     if (!known.ok()) {
-        warn("can't read what is stored of a session of '" + record.target_name + "': " + known.error().message);
+        warn("can't read the stored session of '" + record.target_name + "': " + known.error().message);
         return nullptr;
     }
     switch (known->identity) {
@@ -82,7 +82,7 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
             return nullptr;
         case SessionTable::Identity::kOtherRecord:
             refuse_session(routing_id, record.session, SessionRefusal::kConflict, RefusedReason::kConflict,
-                           "'" + record.target_name + "' describes a session that is known otherwise");
+                           "'" + record.target_name + "' describes a session that is stored with another description");
             return nullptr;
         case SessionTable::Identity::kFree:
             if (is_speaker_local) {
@@ -105,7 +105,7 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
     const std::string target_name = record.target_name;
     auto loaded = SessionTable::load(is_stored ? std::move(*known->stored) : std::move(record), is_stored, store);
     if (!loaded) {
-        warn("can't read what is stored of a session of '" + target_name + "': " + loaded.error().message);
+        warn("can't read the stored session of '" + target_name + "': " + loaded.error().message);
         return nullptr;
     }
     SessionPtr session = *loaded;

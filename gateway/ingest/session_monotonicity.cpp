@@ -12,7 +12,8 @@ std::optional<std::string> SessionMonotonicity::step_back_of(const Claim& claim,
     }
     const auto text = [](std::uint64_t number) { return std::to_string(number); };
     if (claim.clock < clock_) {
-        return "says that its clock reads " + text(claim.clock.value) + " where " + text(clock_.value) + " was before";
+        return "reports that its clock reads " + text(claim.clock.value) + " where " + text(clock_.value) +
+               " was before";
     }
     // A collector sends batches within the window above the acknowledged ones, and its oldest one.
     const std::uint64_t ahead_max = is_finished ? 0 : limits::kSendWindowBatches;

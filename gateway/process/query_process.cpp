@@ -232,7 +232,7 @@ private:
                     break;
                 case Event::kEnd:
                     return Error{ErrorCode::kIo, options_.program + " ended before it was ready (" + run->stop() +
-                                                     "); its own words stand above"};
+                                                     "); its own messages are above"};
                 case Event::kTimeOut:
                     return Error{ErrorCode::kUnavailable, options_.program + " was not ready within " +
                                                               std::to_string(kReadyWithinNs / 1'000'000'000) + " s"};

@@ -20,8 +20,7 @@ UtcNs DebouncedClock::now(UtcNs wall, std::uint64_t monotonic_ns) {
     if (!stepped_ || is_step(stepped_->ns, offset.ns)) {
         stepped_ = offset;
         log(LogLevel::kWarning, "the clock was set by " + std::to_string((offset.ns - believed_->ns) / kNsPerSecond) +
-                                    " s: what is too old is judged by the time of before, until the new one has "
-                                    "stood for " +
+                                    " s: retention uses the time of before, until the new one has lasted for " +
                                     std::to_string(kBelievedAfterNs / 60'000'000'000) + " minutes");
     }
     if (monotonic_ns - stepped_->since_ns < kBelievedAfterNs) {
@@ -29,7 +28,7 @@ UtcNs DebouncedClock::now(UtcNs wall, std::uint64_t monotonic_ns) {
     }
     believed_ = offset;
     stepped_.reset();
-    log(LogLevel::kNotice, "the new time of the clock is believed from now on");
+    log(LogLevel::kNotice, "the new time of the clock is used from now on");
     return wall;
 }
 

@@ -73,7 +73,7 @@ private:
         const auto number = number_of<std::uint8_t>(word());
         if (!number || *number == RetentionRules::kDefaultClass) {
             return error("class " + std::string{name} +
-                         " needs a number from 1 to 255; it stands in the store, so a class keeps it for ever");
+                         " needs a number from 1 to 255; it is stored, so a class keeps it forever");
         }
         for (const RetentionClass& other : rules.classes) {
             if (other.name == name || other.number == *number) {
@@ -139,10 +139,10 @@ private:
     Result<Done> policy(std::string_view keep, RetentionPolicy& policy) {
         std::string_view amount = word();
         if (keep != "keep" || amount.empty()) {
-            return error("what is kept is missing: `keep 30d`, `keep 20g`, `keep 30d 20g` or `keep forever`");
+            return error("its limits are missing: `keep 30d`, `keep 20g`, `keep 30d 20g` or `keep forever`");
         }
         if (amount == "forever") {
-            return word().empty() ? Result<Done>{Done{}} : error("nothing stands behind `keep forever`");
+            return word().empty() ? Result<Done>{Done{}} : error("nothing may follow `keep forever`");
         }
         for (; !amount.empty(); amount = word()) {
             const std::uint64_t age_s = amount_of(amount, kAgeUnits, RetentionPolicy::kAgeMaxS).value_or(0);
@@ -153,7 +153,7 @@ private:
                 policy.size_bytes = size_bytes;
             } else {
                 return error("\"" + std::string{amount} +
-                             "\" can't be understood: once how long (12h, 30d, 8w), once how much (500m, 20g, 2t)");
+                             "\" can't be parsed: give an age (12h, 30d, 8w), a size (500m, 20g, 2t), or both");
             }
         }
         return Done{};

@@ -98,7 +98,7 @@ private:
                 }
                 if (!has_failed) {
                     log({LogLevel::kWarning, "retention",
-                         "can't drop what is too old or too much, and tries again: " + looked.error().message});
+                         "dropping failed, and is tried again: " + looked.error().message});
                 }
             }
             has_failed = !looked.ok();
@@ -202,7 +202,7 @@ private:
         }
         log({LogLevel::kWarning, "retention",
              "the store has rows of retention class " + name +
-                 ", which no rule names: they are kept. A rule with that number says for how long"});
+                 ", which no rule names: they are kept. A rule with that number limits them"});
     }
 
     // Drops what exceeds the policy, and returns the remaining bytes.
@@ -283,7 +283,7 @@ private:
         kept.reported_bucket = bucket_of(now);
         log({LogLevel::kWarning,
              "retention",
-             "this hour alone takes more than is to be kept, and stays until it is over",
+             "this hour alone exceeds the size limit, and stays until it is over",
              {{"class", counts().classes[index].name}, {"bytes", std::to_string(left_bytes)}}});
     }
 

@@ -24,12 +24,12 @@ namespace perfleet {
 // Of one class since the start, except values "now".
 #define PERFLEET_RETENTION_COUNTS(ROW)                                                                              \
     ROW(std::uint64_t, partitions_dropped, "retention_partitions_dropped_total",                                    \
-        "Partitions that were dropped, too old or too much.")                                                       \
+        "Partitions dropped because of age or size.")                                                               \
     ROW(std::uint64_t, rows_expired, "retention_rows_expired_total",                                                \
         "Rows that expired with them, without definitions.")                                                        \
-    ROW(std::uint64_t, dropped_bytes, "retention_dropped_bytes_total", "What they took on disk, about.")            \
+    ROW(std::uint64_t, dropped_bytes, "retention_dropped_bytes_total", "Their approximate size on disk.")           \
     ROW(std::uint64_t, kept_bytes_now, "retention_kept_bytes",                                                      \
-        "What is kept of a class, about; 0 where nothing is ever dropped.")                                         \
+        "Approximate size of a class; 0 if nothing is ever dropped.")                                               \
     ROW(std::int64_t, oldest_bucket_s_now, "retention_oldest_seconds",                                              \
         "When the oldest hour that is kept of a class began, in Unix time; 0: nothing is kept, or nothing is ever " \
         "dropped.")

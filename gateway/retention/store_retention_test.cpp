@@ -147,7 +147,7 @@ TEST_P(Retention, DropsForBytesAllButTheOpenHourAndTellsThatItIsTooLarge) {
     wait_for_looks(5);
     retention_.reset();
     ASSERT_EQ(reported_.size(), 6U);
-    EXPECT_NE(reported_.back().find("this hour alone takes more"), std::string::npos) << reported_.back();
+    EXPECT_NE(reported_.back().find("this hour alone exceeds"), std::string::npos) << reported_.back();
 }
 
 TEST_P(Retention, KeepsEachClassByItsOwnRuleAndOneThatNoRuleNames) {

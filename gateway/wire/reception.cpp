@@ -68,7 +68,7 @@ Result<std::unique_ptr<Reception>> Reception::open(const ReceptionOptions& optio
     if (has_keys == options.collectors_folder.empty()) {
         return Error{ErrorCode::kUsage,
                      "--key FILE and --collectors DIR go together: the gateway's own secret key, and the folder of the "
-                     "public keys that may come in"};
+                     "accepted public keys"};
     }
     if (options.endpoints.empty() && options.folder.empty()) {
         return Error{ErrorCode::kUsage, "no endpoint to listen on; give --listen tcp://127.0.0.1:PORT"};
@@ -99,7 +99,8 @@ Result<std::unique_ptr<Reception>> Reception::open(const ReceptionOptions& optio
             if (options.endpoints.empty()) {
                 return std::move(listening).error();
             }
-            options.log("nobody can record into the folder while it is written to: " + listening.error().message);
+            options.log("no other process can record into the folder while it is written to: " +
+                        listening.error().message);
         }
     }
     for (const std::string& endpoint : options.endpoints) {

@@ -97,7 +97,7 @@ Result<HttpTokens> HttpTokens::parse(std::string_view text, const std::string& p
             identity.push_size_bytes_max = *size_bytes;
         }
         if (std::ranges::any_of(tokens.tokens_, [&](const auto& token) { return token.first == hash; })) {
-            return Error{ErrorCode::kInvalid, where + "this token stands twice"};
+            return Error{ErrorCode::kInvalid, where + "this token occurs twice"};
         }
         if (tokens.tokens_.size() == kTokensMax) {
             return Error{ErrorCode::kTooLarge, where + "more than " + std::to_string(kTokensMax) + " tokens"};
@@ -133,7 +133,7 @@ void HttpAccess::refresh() {
     }
     read_ = now;
     if (const auto read = this->read(); !read.ok()) {
-        log_({LogLevel::kError, "http_access", read.error().message + "; what was read before stays in use"});
+        log_({LogLevel::kError, "http_access", read.error().message + "; the previous contents stay in use"});
     } else {
         log_({LogLevel::kNotice, "http_access", "tokens and certificates of HTTP were read again"});
     }

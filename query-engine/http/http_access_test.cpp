@@ -51,7 +51,7 @@ TEST(HttpTokens, FaultsNameFileAndLine) {
              {hash + " push a 500m", "file:1: after the hash come roles"},
              {hash + " push a quota=5x", "file:1: quota=SIZE is what"},
              {hash + " read a quota=5m", "file:1: quota=SIZE is what"},
-             {hash + " read a\n" + hash + " push b", "file:2: this token stands twice"},
+             {hash + " read a\n" + hash + " push b", "file:2: this token occurs twice"},
              {std::string(HttpTokens::kFileSizeBytesMax + 1, '\n'), "at most 1 MiB"}}) {
         const auto tokens = HttpTokens::parse(text, "file");
         ASSERT_FALSE(tokens.ok()) << text.substr(0, 100);

@@ -599,7 +599,7 @@ private:
     }
 
     void take_request() {
-        if (is_closed_) {  // after its request had come: nobody would cancel the handler
+        if (is_closed_) {  // after its request had come: the handler would not be cancelled
             return;
         }
         idle_since_.reset();

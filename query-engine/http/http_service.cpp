@@ -39,7 +39,7 @@ public:
         return Done{};
     }
     Result<Done> write_at(std::uint64_t, std::span<const std::byte>) override {
-        return Error{ErrorCode::kInvalid, "a table was asked for"};
+        return Error{ErrorCode::kInvalid, "a table was requested"};
     }
     [[nodiscard]] const std::atomic<bool>& cancelled() const override { return cancelled_; }
     [[nodiscard]] ProgressReport progress() override { return progress_; }

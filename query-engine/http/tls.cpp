@@ -19,7 +19,7 @@ Error failed(const char* option, const std::string& path) {
     const char* const reason = ERR_reason_error_string(ERR_peek_last_error());
     ERR_clear_error();
     return {ErrorCode::kInvalid,
-            std::string{option} + " " + path + ": " + (reason == nullptr ? "no PEM that can be used" : reason)};
+            std::string{option} + " " + path + ": " + (reason == nullptr ? "no usable PEM" : reason)};
 }
 
 Result<Done> check_key_mode(const std::string& path) {

@@ -69,11 +69,11 @@ public:
         if (excess_ == Excess::kOfAll) {
             return Error{ErrorCode::kTooLarge,
                          "all queries together need more memory than this query process may "
-                         "take: ask again later, or about less (--select, --from, --until)"};
+                         "take: try again later, or select less (--select, --from, --until)"};
         }
-        return Error{ErrorCode::kTooLarge,
-                     "the query needs more memory than --memory " + std::to_string(size_bytes_max_ >> 20U) +
-                         "m: raise that, or ask about less (--select, --session, --from, --until)"};
+        return Error{ErrorCode::kTooLarge, "the query needs more memory than --memory " +
+                                               std::to_string(size_bytes_max_ >> 20U) +
+                                               "m: raise that, or select less (--select, --session, --from, --until)"};
     }
     [[nodiscard]] Result<Done> check() const { return is_exceeded() ? Result<Done>{exceeded()} : Done{}; }
 

@@ -121,7 +121,7 @@ Result<std::size_t> choose_from_last(const std::string& wanted, NotedSessions& s
         const auto number = number_of<std::size_t>(std::string_view{wanted}.substr(tilde + 1));
         if (!number) {
             return Error{ErrorCode::kUsage, "--session \"" + wanted.substr(0, 64) +
-                                                "\": behind last~ stands a number: last~1 is the one before the last"};
+                                                "\": last~ is followed by a number: last~1 is the one before the last"};
         }
         before = *number;
     }
@@ -266,14 +266,15 @@ Result<std::size_t> choose_session(const std::string& wanted, NotedSessions& ses
     const std::size_t found_count = sessions.size();
     std::erase_if(sessions, [](const auto& entry) { return entry.second.note.is_removed; });
     if (sessions.empty()) {
-        return Error{ErrorCode::kNotFound, "--session " + wanted + ": " +
-                                               (found_count != 0 ? "was removed (perfleet losses counts its rows)"
-                                                                 : "no selected session begins so (perfleet sessions "
-                                                                   "lists them)")};
+        return Error{ErrorCode::kNotFound,
+                     "--session " + wanted + ": " +
+                         (found_count != 0 ? "was removed (perfleet losses counts its rows)"
+                                           : "no selected session begins with it (perfleet sessions "
+                                             "lists them)")};
     }
     if (sessions.size() > 1) {
         return Error{ErrorCode::kUsage, "--session " + wanted + ": " + std::to_string(sessions.size()) +
-                                            " sessions begin so; write more of its digits"};
+                                            " sessions begin with it; give more of its digits"};
     }
     return 0;
 }

@@ -139,16 +139,16 @@ std::vector<QueryCommand> make_commands() {
     commands.push_back(profile("top", "Where the time went: symbols, images, commands or threads by samples",
                                top_options(), make_top));
     commands.back().aliases = {"report"};
-    commands.push_back(profile("tree", "Who called whom: call chains of the samples, from the outermost function",
+    commands.push_back(profile("tree", "Callers and callees: call chains of the samples, from the outermost function",
                                tree_options(), make_tree));
     commands.push_back(annotate());
     commands.push_back(profile("series", "How a profile's amount changed over time, by command, unit, target or label",
                                series_options(), make_series));
-    commands.push_back(profile("subsecond", "When within each second the time went: patterns that a sum hides",
+    commands.push_back(profile("subsecond", "A profile by place within each second: patterns that a sum hides",
                                subsecond_options(), make_subsecond));
     commands.push_back(diff());
     commands.push_back(command(
-        "latency", "What measured latencies say: percentiles, intervals, validity warnings", "measured values",
+        "latency", "Statistics of measured latencies: percentiles, intervals, validity warnings", "measured values",
         latency_options(),
         [](const Scan& scan, Symbolizer&, const LatencyOptions& options) { return make_latency(scan, options); }));
     commands.back().use = SessionUse::kDurations;
@@ -171,7 +171,7 @@ std::vector<QueryCommand> make_commands() {
                                "windows of utilisation", no_options(),
                                [](const Scan& scan, Symbolizer&, const NoOptions&) { return make_utilisation(scan); }));
     commands.push_back(as_inventory(
-        command("sessions", "Runs of collectors: when, of which events, how much", "sessions", session_list_options(),
+        command("sessions", "Runs of collectors: times, events and sizes", "sessions", session_list_options(),
                 [](const Scan& scan, Symbolizer&, const SessionListOptions& options) {
                     return make_sessions(scan, options);
                 }),
@@ -179,7 +179,7 @@ std::vector<QueryCommand> make_commands() {
     commands.push_back(inventory("targets", "Hosts and boards that have sent data", "targets", false, make_targets));
     commands.push_back(inventory("labels", "Labels of targets, and their values", "labels", false, make_labels));
     commands.push_back(inventory("events", "Events that profiles can show", "events", false, make_events));
-    commands.push_back(inventory("losses", "What was produced, stored, expired and lost, and why", "rows", true,
+    commands.push_back(inventory("losses", "Rows produced, stored, expired and lost, with the reasons", "rows", true,
                                  [](const Scan& scan) { return make_losses(scan); }));
     commands.push_back(inventory("symbols", "Images that sessions name, and the symbols that the store has of them",
                                  "images", false, make_symbol_inventory));

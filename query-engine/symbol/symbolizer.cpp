@@ -337,7 +337,7 @@ private:
             names = download(Debuginfod::File::kDebugInfo, image);
             if (names != nullptr && running == nullptr) {
                 running = download(Debuginfod::File::kExecutable, image);
-                names = running == nullptr ? nullptr : std::move(names);  // alone it can't tell where code lies
+                names = running == nullptr ? nullptr : std::move(names);  // alone it doesn't show where code lies
             }
         }
         if (names == nullptr && running != nullptr) {

@@ -127,7 +127,7 @@ private:
                 const bool is_of_this = message->query == query_ || message->query == 0;
                 if (!is_of_this || std::holds_alternative<Working>(message->body)) {
                     if (++idle_count_ > kIdleMessagesMax) {
-                        return not_a_query_endpoint("messages without end that answer nothing");
+                        return not_a_query_endpoint("endless messages that aren't answers");
                     }
                 }
                 if (is_of_this) {
@@ -138,7 +138,7 @@ private:
             if (!socket_->is_connected()) {
                 return Error{ErrorCode::kUnavailable,
                              "--gateway " + socket_->endpoint() +
-                                 ": the connection was lost before the answer was whole; ask again"};
+                                 ": the connection was lost before the answer was complete; repeat the query"};
             }
             if (!wait_until(deadline)) {
                 return silence();
@@ -178,13 +178,13 @@ private:
                 std::to_string(std::chrono::duration_cast<std::chrono::seconds>(timeout_).count()) +
                 " s; is this the endpoint that perfleet-gateway prints as query=…, and is it running" +
                 (has_keys_ ? ", is --gateway-key its --query-key, and is your public key in its --query-clients folder?"
-                           : "? If it asks for keys, give --key and --gateway-key")};
+                           : "? If it requires keys, give --key and --gateway-key")};
     }
     [[nodiscard]] Error too_large(std::size_t size_bytes_max) const {
         return Error{ErrorCode::kTooLarge, "--gateway " + socket_->endpoint() +
                                                ": the answer takes more memory here than --memory " +
                                                std::to_string(size_bytes_max >> 20U) +
-                                               "m: raise that, or ask about less (--limit, --select, --from, --until)"};
+                                               "m: raise that, or select less (--limit, --select, --from, --until)"};
     }
     [[nodiscard]] Error not_a_query_endpoint(const std::string& what) const {
         return Error{ErrorCode::kInvalid, "--gateway " + socket_->endpoint() + ": " + what +

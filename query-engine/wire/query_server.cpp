@@ -175,7 +175,7 @@ private:
                                           " queries that wait (or " +
                                           std::to_string(limits::kQueriesWaitingOfClientBytes >> 10U) +
                                           " KiB of them); " + std::to_string(limits::kQueriesOfClientMax) +
-                                          " of a client run at once: ask again when one has ended"});
+                                          " of a client run at once: repeat the query when one has ended"});
             return;
         }
         waiting_.emplace(name, client);
@@ -223,9 +223,10 @@ private:
             if (longest != nullptr) {
                 next_end_stalled_ = now + kEndStalledInterval;
                 longest->query->cancel(
-                    {ErrorCode::kBusy, "the answer was taken too slowly while other queries waited (" +
-                                           std::to_string(limits::kQueryStalledNs / 1'000'000'000) +
-                                           " s without taking any of it): ask again, and read the answer as it comes"});
+                    {ErrorCode::kBusy,
+                     "the answer was taken too slowly while other queries waited (" +
+                         std::to_string(limits::kQueryStalledNs / 1'000'000'000) +
+                         " s without taking any of it): repeat the query, and read the answer as it comes"});
             }
         }
     }

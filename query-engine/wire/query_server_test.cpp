@@ -361,7 +361,7 @@ TEST_F(StuckQueries, OfManyClientsMakeWayForOthers) {
         if (const auto failure = failure_of(*stuck, 1)) {
             ++failed_count;
             EXPECT_EQ(failure->code, ErrorCode::kBusy);
-            EXPECT_NE(failure->message.find("ask again"), std::string::npos) << failure->message;
+            EXPECT_NE(failure->message.find("repeat the query"), std::string::npos) << failure->message;
         }
     }
     EXPECT_GE(failed_count, 1U);

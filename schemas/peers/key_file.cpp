@@ -240,7 +240,7 @@ Result<SecretKey> parse_secret_key(std::string_view text, const std::string& pla
 }
 
 std::string format_enrolment(const Enrolment& enrolment) {
-    std::string text = "# A perfleet public key. Whoever puts it into an allow-list folder lets its owner in.\n";
+    std::string text = "# A perfleet public key. In an allow-list folder it admits its owner.\n";
     text += "name = " + enrolment.name + "\n";
     text += "public-key = " + encode_public_key(enrolment.key) + "\n";
     for (const auto& [key, value] : enrolment.labels) {
@@ -287,7 +287,7 @@ Result<std::optional<ConnectKeys>> load_connect_keys(const std::string& key_file
         return Error{
             ErrorCode::kUsage,
             "--key FILE and --gateway-key KEY go together: one's own secret key, and the gateway's public key, "
-            "by which it is known to be the right one"};
+            "which authenticates it"};
     }
     auto own = load_secret_key(key_file);
     if (!own) {

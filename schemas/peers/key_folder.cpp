@@ -44,7 +44,7 @@ Result<std::unique_ptr<KeyFolder>> KeyFolder::open(std::string_view option, std:
     }
     if ((status.st_mode & S_IWOTH) != 0) {
         return Error{ErrorCode::kPermission,
-                     what + ": everybody can write there, and so let themselves in; chmod o-w " + path};
+                     what + ": every account can write there, and so admit itself; chmod o-w " + path};
     }
     std::unique_ptr<KeyFolder> folder{new KeyFolder{std::move(path), std::move(log)}};
     folder->watch();  // before reading, so that changes during it cause another read

@@ -1,7 +1,7 @@
 // An event that a session samples, counts or traces, from its Hello to the store. Its index among the session's events
 // is its EventNumber.
 //
-// Freestanding. `Text` is the type of its texts, which says who owns them.
+// Freestanding. `Text` is the type of its texts: owned or borrowed.
 #pragma once
 
 #include <cstdint>

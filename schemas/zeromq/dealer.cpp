@@ -68,7 +68,7 @@ std::optional<std::span<const std::byte>> Dealer::receive() {
         return std::nullopt;
     }
     if (part->has_more) {
-        end_with("it sends what no gateway sends; is that its endpoint?", true, kAfterTroubleNs);
+        end_with("it sends messages that no gateway sends; is that its endpoint?", true, kAfterTroubleNs);
         return std::nullopt;
     }
     return part->bytes;
@@ -130,7 +130,7 @@ void Dealer::go_on() {
     } else if (step_ == Step::kConnecting && now_ns_ - begun_ns_ > kConnectNsMax) {
         try_addresses();
     } else if (step_ == Step::kHandshake && now_ns_ - begun_ns_ > kHandshakeNsMax) {
-        end_with("it doesn't shake hands; is that a gateway's endpoint?", false, kAfterTroubleNs);
+        end_with("it doesn't complete the handshake; is that a gateway's endpoint?", false, kAfterTroubleNs);
     }
 }
 
@@ -164,22 +164,22 @@ void Dealer::take(Connection::Event event) {
         case Event::kEnded: has_ended_ = true; return;
         case Event::kNobodyThere: return try_addresses();
         case Event::kOtherMechanism:
-            return end_with(keys_.has_value() ? "it knows no keys; leave --key and --gateway-key out, or give it keys"
-                                              : "it asks for a key; give --key and --gateway-key",
+            return end_with(keys_.has_value() ? "it uses no keys; leave --key and --gateway-key out, or give it keys"
+                                              : "it requires a key; give --key and --gateway-key",
                             true, kAfterTroubleNs);
         case Event::kKeyRefused:
             return end_with("it refuses this key; is " + (keys_.has_value() ? keys_->own.name : std::string{}) +
                                 ".pub in its folder of public keys?",
                             true, kAfterTroubleNs);
         case Event::kOtherKey: return end_with(ended_handshake(), true, kAfterTroubleNs);
-        case Event::kNotZmtp: return end_with("it doesn't speak ZeroMQ as it should", true, kAfterTroubleNs);
+        case Event::kNotZmtp: return end_with("it violates the ZeroMQ protocol", true, kAfterTroubleNs);
         case Event::kHandshakeEnded: return end_with(ended_handshake(), false, kAfterTroubleNs);
     }
 }
 
 std::string Dealer::ended_handshake() const {
     return keys_.has_value() ? "it ends the handshake; is --gateway-key really its key?"
-                             : "it ends the handshake; if it asks for a key, give --key and --gateway-key";
+                             : "it ends the handshake; if it requires a key, give --key and --gateway-key";
 }
 
 // Ends this attempt; also called without a connection.
@@ -226,7 +226,7 @@ bool Dealer::take_token() {
         --tokens_;
         return true;
     }
-    end_with("it sends far more than it was asked for; the connection was ended", true, kAfterFloodNs);
+    end_with("it sends far more than was requested; the connection was ended", true, kAfterFloodNs);
     return false;
 }
 

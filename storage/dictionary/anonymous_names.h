@@ -2,7 +2,7 @@
 // folder of a path that isn't of the system, and no arguments in command lines. A name has the same stand-in in all
 // answers of a process. Names of functions, files, threads and labels stay, and so do the fields of tracepoints.
 //
-// Threads: any. At most kAnonymousNamesMax names are told apart; further ones share a stand-in.
+// Threads: any. At most kAnonymousNamesMax names are distinguished; further ones share a stand-in.
 #pragma once
 
 #include <cstddef>

@@ -274,7 +274,7 @@ TEST(PartitionNodes, LeaveOutWhatIsNotWholeOrHasNoRoom) {
     PartitionNodes nodes{4};
     EXPECT_FALSE(nodes.add(epoch_of({file('a')}, {{1, 0, 0, 16}, {3, 2, 0, 8}})));  // no caller
     EXPECT_FALSE(nodes.add(epoch_of({file('a')}, {{1, 0, 1, 16}})));                // no image
-    EXPECT_TRUE(nodes.add(epoch_of({file('a')}, {{1, 0, 0, 16}, {3, 1, 0, 8}})));   // 2 is nobody's caller
+    EXPECT_TRUE(nodes.add(epoch_of({file('a')}, {{1, 0, 0, 16}, {3, 1, 0, 8}})));   // 2 is the caller of no node
     EXPECT_TRUE(nodes.add(epoch_of({file('b')}, {{1, 0, 0, 16}, {2, 1, 0, 8}})));
     EXPECT_FALSE(nodes.add(epoch_of({file('a')}, {{1, 0, 0, 16}, {2, 1, 0, 9}})));
     EXPECT_TRUE(nodes.add(epoch_of({file('a')}, {{1, 0, 0, 16}, {2, 1, 0, 8}})));  // there is no more of it than before

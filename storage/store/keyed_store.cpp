@@ -342,8 +342,9 @@ private:
 
     [[nodiscard]] Result<Done> report_loss() {
         if (std::exchange(has_unreported_loss_, false)) {
-            return Error{ErrorCode::kUnavailable,
-                         "the store was opened anew after a failure: what was not synced is to be stored again"};
+            return Error{
+                ErrorCode::kUnavailable,
+                "the store was opened again after a failure: changes that weren't synced must be stored again"};
         }
         return Done{};
     }
@@ -430,7 +431,7 @@ private:
         for (const Partition& partition : partitions) {
             if (!PERFLEET_TRY(is_dropped(partition))) {
                 return Error{ErrorCode::kUnavailable,
-                             "the store was opened anew after a failure: the partitions are to be dropped again"};
+                             "the store was opened again after a failure: the partitions must be dropped again"};
             }
         }
         return sync_beside();
@@ -599,7 +600,7 @@ private:
     std::mutex writing_;   // guards writes of the writer and of the threads that compact and drop
     KnownSeqs known_;
     bool is_owing_ = false;             // a change was written, and neither synced nor reported as failed
-    bool has_unreported_loss_ = false;  // unsynced changes may be lost, and the writer wasn't told
+    bool has_unreported_loss_ = false;  // unsynced changes may be lost, and the writer doesn't know of it
     std::optional<Partition> counted_;  // being counted; reset when a batch is put there
     CompactionBacklog backlog_;
     CompactionMakers makers_;

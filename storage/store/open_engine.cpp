@@ -21,7 +21,8 @@ Result<std::unique_ptr<Engine>> open_reader_engine(const std::string& where) {
 Result<std::unique_ptr<RequestBox>> open_request_box(const std::string& where) {
     const auto place = rados_place(where);
     return place ? open_rados_request_box(*place)
-                 : Error{ErrorCode::kUnsupported, where + ": requests to who writes a folder go through its socket"};
+                 : Error{ErrorCode::kUnsupported,
+                         where + ": requests to the process that writes a folder go through its socket"};
 }
 
 bool is_folder(const std::string& where) { return !rados_place(where); }

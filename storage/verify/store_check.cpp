@@ -106,9 +106,11 @@ private:
                 check_record(key, decode_session_end_untrusted(value), "how the session ended, its last counts");
                 break;
             case Table::kWatermark:
-                check_number(key, value, "what the session has acknowledged; its collector can't go on", nullptr);
+                check_number(key, value, "what the session has acknowledged; its collector can't continue", nullptr);
                 break;
-            case Table::kSessionPartition: check_number(key, value, "nothing: its key says it all", nullptr); break;
+            case Table::kSessionPartition:
+                check_number(key, value, "nothing: its key has the same information", nullptr);
+                break;
             case Table::kExpired: {
                 std::uint64_t row_count = 0;
                 check_number(key, value, "a count of rows that expired", &row_count);
@@ -129,7 +131,7 @@ private:
             }
             case Table::kDropped:
                 ++check_.dropped_partition_count;
-                check_number(key, value, "nothing: its key says it all", nullptr);
+                check_number(key, value, "nothing: its key has the same information", nullptr);
                 break;
             case Table::kImage:
                 ++check_.image_count;
@@ -192,7 +194,7 @@ private:
                 check_record(key, decode_summary_untrusted(value), "nothing: what it sums is read from its blocks");
             }
         } else if (key == compacted_key(*partition)) {
-            check_number(key, value, "nothing: its key says it all", nullptr);
+            check_number(key, value, "nothing: its key has the same information", nullptr);
         } else if (key == dictionary_key(*partition)) {
             on_dictionary(key, value);
         } else if (const auto map = decode_stack_map_key(key); map.ok()) {

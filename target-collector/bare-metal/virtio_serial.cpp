@@ -82,7 +82,7 @@ void VirtioSerial::obey(std::span<const std::byte> message) {
         if (is_open_) {
             ++connections_;
             in_offset_bytes_ = 0;
-            // What the peer has said already waits in the host until somebody asks: nothing else may wake it.
+            // Bytes that the peer has already sent wait in the host until this side reads: no other event may wake it.
             in_.notify();
         }
         if (!is_open_) {

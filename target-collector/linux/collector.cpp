@@ -510,7 +510,8 @@ void LinuxCollector::end_command() {
     command_->terminate();
     (void)wait_for_end(kCommandTimeoutNs);
     if (!command_->exit_status()) {
-        report("the command (process " + std::to_string(command_->pid()) + ") goes on after SIGTERM; it is left alone");
+        report("the command (process " + std::to_string(command_->pid()) +
+               ") continues after SIGTERM; it is left running");
     }
 }
 

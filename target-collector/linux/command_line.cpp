@@ -102,7 +102,7 @@ constexpr const char* kRecordFooter =
 // As in perf, a filter applies to the -e before it; several filters of one -e must all match.
 void add_filters(const std::vector<std::string>& filters, CollectorOptions& options) {
     if (options.events.empty()) {
-        throw CLI::ValidationError("--filter", "it stands behind the -e whose tracepoints it filters");
+        throw CLI::ValidationError("--filter", "it follows the -e whose tracepoints it filters");
     }
     options.event_filters.resize(options.events.size());
     for (const std::string& filter : filters) {
@@ -400,7 +400,7 @@ void add_common_options(CLI::App& app, CommandLine& line) {
           is_not_empty}});
     add_perf_record_options(app, [&line](const std::string& note) { line.notes.push_back(note); });
     add_options(app, {{"command COMMAND", options.command,
-                       "The command to profile, behind --; with -a, -C, -p, -t or --uid it says how long", is_at_end}});
+                       "The command to profile, after --; with -a, -C, -p, -t or --uid it says how long", is_at_end}});
 }
 
 void add_record_options(CLI::App& app, CommandLine& line) {
@@ -429,8 +429,8 @@ void add_collector_options(CLI::App& app, CommandLine& line) {
                   "delivers them. One collector a folder",
                   is_not_empty},
                  {"--spool-sync S", options.spool_sync_s,
-                  "With --spool: bring it to the disk every so many seconds, for machines that may lose their power. "
-                  "Default: when the kernel does, mostly within 30 s; a kill alone takes nothing",
+                  "With --spool: sync it every so many seconds, for machines that may lose their power. "
+                  "Default: when the kernel does, mostly within 30 s; a kill alone loses nothing",
                   is_between(kSpoolSyncSMin, kSpoolSyncSMax), is_not_nan},
                  {"--cpu-budget PERCENT", line.cpu_budget_percent,
                   "With -a: how much of one core the collector and its BPF programs may use, in percent; above it the "

@@ -80,10 +80,9 @@ Result<Done> check_is_own(const std::string& path) {
 std::string damage_text(const SpoolReading& reading) {
     std::string text;
     if (reading.is_journal_lost) {
-        text =
-            "its journal is lost; all " + std::to_string(reading.batch_count) +
-            " batches that stand in it are delivered, and rows of others that the gateway doesn't have are `missing` "
-            "in its ledger";
+        text = "its journal is lost; all " + std::to_string(reading.batch_count) +
+               " batches in it are delivered, and rows of others that the gateway doesn't have are `missing` "
+               "in its ledger";
     }
     if (!reading.holes.empty()) {
         std::uint64_t lost_bytes = 0;
@@ -96,7 +95,7 @@ std::string damage_text(const SpoolReading& reading) {
     }
     if (reading.damaged_count_count != 0) {
         text += (text.empty() ? "" : "; ") + counted_noun(reading.damaged_count_count, "count is", "counts are") +
-                " damaged: what was counted before stands for them, and is a lower bound";
+                " damaged: earlier counts replace them, as lower bounds";
     }
     return text;
 }

@@ -236,7 +236,7 @@ class RecordedAnswer:
 
 
 class HostileServer:
-    """Attacks whoever connects. Without a name it only shakes hands."""
+    """Attacks each client. Without a name it only completes the handshake."""
 
     def __init__(self, name, answer=None):
         self.answer = answer

@@ -2,9 +2,9 @@
 """How far a loop in step with the sampling period is off: ten equal phases, and how often each is sampled.
 
 A loop of a millisecond, each tenth of it in a function of its own (by the clock), is sampled with -c 1000000: without
-jitter and with --jitter as it is by default. Told is the least and the most often sampled phase, and how probable the
-counts are where each phase is as probable as the others (chi-square, 9 degrees of freedom). A sample of a thread that
-was put off its processor comes late whatever the period: on a busy machine phases are off for that, too.
+jitter and with --jitter as it is by default. It prints the least and the most often sampled
+phase, and how probable the counts are if all phases are equally probable (chi-square, 9 degrees of freedom). A sample
+of a thread that was preempted comes late whatever the period: a busy machine shifts phases, too.
 """
 import argparse
 import json

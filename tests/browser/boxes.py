@@ -1,4 +1,4 @@
-"""Where a page's texts and controls stand: within their boxes, apart from each other, and in colours that can be told apart."""
+"""Where a page's texts and controls stand: within their boxes, apart from each other, and in colours that can be distinguished."""
 
 SIZES = ((390, 844), (1280, 800), (1920, 1080))
 CONTRAST_MIN = 4.5  # of text and what is behind it (WCAG 2, AA)

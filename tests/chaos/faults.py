@@ -123,7 +123,7 @@ def fail_for_a_while(world, words, fault):
 
 
 class DiskFull(Fault):
-    """Room for some bytes more, then none. Ends with room, or with a power cut."""
+    """Space for some bytes more, then none. Ends with space, or with a power cut."""
 
     weight = 3
     gateways = ("faulty",)
@@ -268,7 +268,7 @@ class SpoolWrittenBack(Fault):
 
 
 class SourceStopped(Fault):
-    """SIGTERM: it flushes, says goodbye, and another run follows. It waits half a second for its acknowledgements."""
+    """SIGTERM: it flushes, sends Bye, and another run follows. It waits half a second for its acknowledgements."""
 
     lane = "sources"
 

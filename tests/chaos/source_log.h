@@ -85,8 +85,8 @@ struct SourceLog {
     std::map<Series, std::uint64_t> accounted;  // rows that were sealed, or lost at the ring
     std::set<std::uint64_t> sent;               // seqs that may have left the process
     std::set<std::uint64_t> refused;
-    std::set<std::uint64_t> dropped;  // seqs that the collector gave up: they passed out of it unacknowledged
-    std::uint64_t acknowledged = 0;   // greatest prefix that it was told
+    std::set<std::uint64_t> dropped;  // seqs that the collector dropped: they left it unacknowledged
+    std::uint64_t acknowledged = 0;   // greatest prefix that it received
     bool is_finish_acknowledged = false;
     bool is_session_refused = false;
     bool was_bye_sent = false;

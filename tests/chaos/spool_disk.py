@@ -1,7 +1,7 @@
 """The disk below a spool folder, as a loss of power knows it.
 
 A program that was killed leaves all it wrote in the page cache. What the disk has is older: a file as of its last sync
-(chaos_world.so tells which that was), with those pages newer that the kernel wrote back by itself. Names that no sync of
+(chaos_world.so records which that was), with those pages newer that the kernel wrote back by itself. Names that no sync of
 the folder covered may be missing, and files that were taken away since may be there again.
 """
 import os

@@ -17,7 +17,7 @@ struct StoredSession {
         Seq first_seq;
         Seq last_seq;
         std::vector<std::uint64_t> values;  // of the column that numbers a source's rows, in the order of the rows
-        bool was_compacted = false;         // stands in one block with others
+        bool was_compacted = false;         // is in one block with others
     };
 
     TargetId target;

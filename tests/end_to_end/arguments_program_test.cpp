@@ -41,7 +41,7 @@ TEST(ArgumentsProgram, AnUnknownOptionGoesBeforeAMissingOne) {
 
 TEST(ArgumentsProgram, SayWhereAnOptionBelongs) {
     expect_refused({"perfleet", "--data", "folder", "top"},
-                   "perfleet top: option '--data' belongs behind the command: perfleet top --data");
+                   "perfleet top: option '--data' belongs after the command: perfleet top --data");
 }
 
 TEST(ArgumentsProgram, SuggestNothingThatIsFar) {

@@ -60,8 +60,7 @@ TEST_F(RecordedEvents, AFilterCountsWhatPerfCounts) {
 TEST_F(RecordedEvents, AFilterStandsBehindItsEvents) {
     const Finished first = record({"--filter", "ret == 0", "-e", "raw_syscalls:sys_exit"}, {"true"});
     EXPECT_EQ(first.ending.status, 2);
-    EXPECT_NE(first.error_output.find("--filter: it stands behind the -e whose tracepoints it filters"),
-              std::string::npos)
+    EXPECT_NE(first.error_output.find("--filter: it follows the -e whose tracepoints it filters"), std::string::npos)
         << first.error_output;
     const Finished both =
         record({"-e", "raw_syscalls:sys_exit", "--filter", "ret == 0", "--filter", "idd == 1"}, {"true"});

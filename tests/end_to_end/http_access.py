@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Who may ask a gateway over HTTP: tokens, client certificates, TLS and a Unix socket, by curl and openssl s_client.
+"""Access to a gateway over HTTP: tokens, client certificates, TLS and a Unix socket, by curl and openssl s_client.
 
-http_access.py BIN_DIR. Exit status 1 when somebody gets in who mustn't, or doesn't who may.
+http_access.py BIN_DIR. Exit status 1 when a client is accepted that mustn't be, or refused that may.
 """
 import os
 import re

@@ -22,7 +22,7 @@ namespace {
 
 constexpr BucketNumber kBucket{400'000};
 constexpr std::size_t kMemoryMib = 128;
-constexpr std::size_t kProgramMib = 64;       // what the program takes beside --memory
+constexpr std::size_t kProgramMib = 64;       // the program's use beside --memory
 constexpr std::uint64_t kSessionCount = 200;  // together more than both
 constexpr std::uint64_t kReturningCount = 12;
 constexpr std::uint64_t kStoredBatches = 2;

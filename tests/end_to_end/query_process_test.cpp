@@ -114,10 +114,10 @@ TEST_F(QueryProcessTest, IsNamedWhenItIsMissing) {
 }
 
 TEST_F(QueryProcessTest, ThatFailsAtTheStartFailsTheGateway) {
-    install("#!/bin/sh\necho its own words >&2\nexit 1\n");
+    install("#!/bin/sh\necho its own messages >&2\nexit 1\n");
     const Finished finished = run_gateway();
     EXPECT_EQ(finished.ending.status, 1);
-    EXPECT_NE(finished.error_output.find("its own words"), std::string::npos) << finished.error_output;
+    EXPECT_NE(finished.error_output.find("its own messages"), std::string::npos) << finished.error_output;
     EXPECT_NE(finished.error_output.find("exit status 1"), std::string::npos) << finished.error_output;
     EXPECT_EQ(finished.output, "");
 }

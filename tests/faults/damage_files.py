@@ -5,7 +5,7 @@ A store is made by the programs themselves: imports, then a gateway that is kill
 kind of damage (a flipped byte, the end cut off, bytes set to zero, another file in its place, or what is no file: a
 folder, a pipe, a link to nowhere) these run on a copy: `inspect --verify`, `losses`, `top`, a gateway that starts and
 stops, and all once more. All rows are there, with the names that they had, or what isn't is named: by the ledger, a
-warning, or an exit status. No program may crash, or wait for ever.
+warning, or an exit status. No program may crash, or wait forever.
 
   damage_files.py --bin build/release/bin --places 50 --seed 7      50 places a file and kind
   damage_files.py --bin build/release/bin --cases 40                40 cases of them all, as in the suite

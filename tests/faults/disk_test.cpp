@@ -161,7 +161,7 @@ TEST_F(FaultyDiskUnder, DropsWhatIsTooOldThoughItIsFull) {
     peer.greet(sample_session(kTarget, kSession));
     peer.send(batch_frame(2));
     expect_said("can't store");
-    EXPECT_EQ(times_said("are kept for dropping what is too old"), 1U) << gateway_->process().error_output();
+    EXPECT_EQ(times_said("are reserved for dropping expired data"), 1U) << gateway_->process().error_output();
     set_plan("");
     expect_said("storing again");
     peer.wait_for_prefix(2);

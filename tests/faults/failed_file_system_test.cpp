@@ -29,9 +29,9 @@ constexpr std::uint64_t kBatchesBefore = 20;
 constexpr std::uint64_t kBatches = 40;
 
 enum class Failure : std::uint8_t {
-    kAborted,       // its journal has failed: reads go on, writes end in EROFS
-    kShutDown,      // everything ends in EIO; what is in the journal gets to the disk
-    kWithoutPower,  // everything ends in EIO; the journal is what was synced
+    kAborted,       // its journal has failed: reads work, writes end in EROFS
+    kShutDown,      // everything ends in EIO; the journal's contents reach the disk
+    kWithoutPower,  // everything ends in EIO; the journal contains what was synced
 };
 
 // In a mount namespace of the test's own, so that nothing stays of it.

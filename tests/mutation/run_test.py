@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What mutants.py makes of a line, that its places are right, and that a program runs as the mutant that it is told."""
+"""The mutants of a line, their places, and that a program runs as the mutant that MUTANT names."""
 
 import importlib.machinery
 import importlib.util

@@ -72,7 +72,7 @@ Result<int> run_config(const ConfigOptions& options) {
 
 void add_config_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] = add_command<ConfigOptions>(
-        app, invocation, "config", "Show the settings that hold, and where each is from", run_config);
+        app, invocation, "config", "Show the effective settings and the source of each", run_config);
     command->footer(
         "Each line is a key of the program's config file, with its value, and behind it the\n"
         "file and line, the command line or the default that it is from. What a command line\n"

@@ -31,7 +31,7 @@ struct FlameGraphOptions {
     bool is_text = false;
     std::string color = "auto";
     bool is_opened = false;          // in a browser
-    std::vector<std::string> words;  // a FILE, or behind -- a COMMAND
+    std::vector<std::string> words;  // a FILE, or after -- a COMMAND
     std::vector<std::string> own_command_line;
     CommandLine line;  // of a recording
 
@@ -104,7 +104,7 @@ Result<int> draw(FlameGraphOptions& options) {
     }
     if (options.page.output == "-") {
         return Error{ErrorCode::kUsage,
-                     "flamegraph: where to? -o FILE.html writes a page for browsers, --text "
+                     "flamegraph needs an output: -o FILE.html writes a page for browsers, --text "
                      "draws in the terminal"};
     }
     const ExportFormat* const named = format_of_file(options.page.output);
@@ -164,7 +164,7 @@ void add_flamegraph_command(CLI::App& app, Invocation& invocation) {
                            force_row(options->page.is_forced),
                            {"--open", options->is_opened, "show the page in a browser, where one is"},
                            {"file FILE", options->words,
-                            "a perf.data file or a profile of pprof, as -i; behind --: a command and its arguments, "
+                            "a perf.data file or a profile of pprof, as -i; after --: a command and its arguments, "
                             "which are recorded first, into --data. Without -o the page is flamegraph.html then"},
                            {"--text", options->is_text, "draw in the terminal instead, callers above"},
                            {"--color WHEN", options->color, "of --text: auto, always or never",

@@ -70,7 +70,7 @@ void add_otlp_options(CLI::App& command, OtlpRelayOptions& otlp) {
     add_options(
         command,
         {{"--otlp URL", otlp.url,
-          "Send what a store has to this receiver of OTLP/HTTP (http or https); /v1development/profiles is added",
+          "Send the rows of a store to this receiver of OTLP/HTTP (http or https); /v1development/profiles is added",
           is_not_empty, excludes({"--listen", "--serial"})},
          {"--otlp-header NAME=VALUE", otlp.headers,
           "A header of each request; others can read command lines: tokens belong in --otlp-header-file", is_not_empty,
@@ -114,15 +114,15 @@ constexpr const char* kRelayFooter =
 
 void add_relay_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] = add_command<RelayCommandOptions>(
-        app, invocation, "relay", "Speak to a gateway with a key, for targets that can't; or send on as OTLP",
+        app, invocation, "relay", "Connect targets without keys to a gateway with keys; or send rows on as OTLP",
         run_relay);
     add_options(*command,
                 {{"--listen ENDPOINT", options->listen,
-                  "Where targets come in: tcp://127.0.0.1:PORT (* for a free one), tcp://[::1]:PORT or ipc://PATH; "
+                  "Endpoint for targets: tcp://127.0.0.1:PORT (* for a free one), tcp://[::1]:PORT or ipc://PATH; "
                   "several times for several",
                   is_not_empty, is_one_each},
                  {"--serial PATH", options->lines,
-                  "A serial line that a target is at, or the Unix socket of an emulated one; several times for several",
+                  "A serial line with a target, or the Unix socket of an emulated one; several times for several",
                   is_not_empty, is_one_each},
                  {"--baud N", options->baud, "Speed of serial lines", shows_default}});
     add_options(*command, gateway_rows(*options));

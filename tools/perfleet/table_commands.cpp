@@ -46,7 +46,7 @@ struct TableOptions {
     CommandLine live;
     bool is_total = false;
     bool shows_idle = false;
-    std::vector<std::string> words;    // a FILE, or behind -- a COMMAND
+    std::vector<std::string> words;    // a FILE, or after -- a COMMAND
     std::optional<std::string> graph;  // of report -g, as perf has it: graph,0.5,caller
 
     [[nodiscard]] bool has_target() const {
@@ -237,7 +237,7 @@ CLI::App* add_table_command(CLI::App& parent, const std::string& name, const Que
     }
     if (text.is_report) {
         add_options(*command, {{"file FILE", options->words,
-                                can_be_live ? "a perf.data file or a profile of pprof, as -i; behind --: a command and "
+                                can_be_live ? "a perf.data file or a profile of pprof, as -i; after --: a command and "
                                               "its arguments, profiled live"
                                             : "a perf.data file or a profile of pprof, as -i"}});
     }

@@ -35,7 +35,7 @@ constexpr std::uint16_t kExamplePort = 7414;
 struct WebOptions {
     QueryOptions source;
     std::string listen = "127.0.0.1:*";
-    std::vector<std::string> words;  // a FILE, or behind -- a COMMAND
+    std::vector<std::string> words;  // a FILE, or after -- a COMMAND
     CommandLine line;                // of what is recorded first
     std::vector<std::string> own_command_line;
 };
@@ -158,13 +158,13 @@ void add_web_command(CLI::App& app, Invocation& invocation) {
                 {{"--listen 127.0.0.1:PORT", options->listen, "where to serve (* takes a free port)", is_not_empty,
                   shows_default},
                  {"file FILE", options->words,
-                  "a perf.data file or a profile of pprof, as -i; behind --: a command and its arguments, which are "
+                  "a perf.data file or a profile of pprof, as -i; after --: a command and its arguments, which are "
                   "recorded first, into --data"}});
     add_live_options(*command, options->line, "Record first");
     options->source.add_source_to(*command);
     options->source.add_input_to(*command);
     command->footer(
-        "Prints a link and serves until Ctrl-C. Nobody else can read the page: the link is valid once, and\n"
+        "Prints a link and serves until Ctrl-C. No other user can read the page: the link is valid once, and\n"
         "its browser gets a cookie. A gateway serves the same page to others with --http.");
 }
 

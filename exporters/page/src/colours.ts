@@ -72,7 +72,7 @@ export class Colours {
             return isDark ? '#3d434b' : '#d5d9de';
         }
         const hash = this.hashes[number];
-        const shade = hash % 9 - 4;  // so that neighbours of one image can be told apart
+        const shade = hash % 9 - 4;  // so that neighbours of one image can be distinguished
         switch (by) {
             case 'command': return this.made(this.commandHues.get(command)!, 60, shade, isDark);
             case 'function': return this.made(hash % 360, 65, shade, isDark);

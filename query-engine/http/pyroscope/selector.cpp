@@ -130,7 +130,7 @@ Result<Done> Services::add_parts(const Selector& selector, const OptionValues& r
     OptionValues base = range;
     base.insert(type.begin(), type.end());
     const auto add = [&](OptionValues values, const std::string& key) -> Result<Done> {
-        if (PERFLEET_TRY(has_event(values, type))) {  // else an error: nobody recorded it
+        if (PERFLEET_TRY(has_event(values, type))) {  // else an error: no session recorded it
             parts.push_back({std::move(values), key});
         }
         return Done{};

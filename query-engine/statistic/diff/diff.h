@@ -41,7 +41,7 @@ struct DiffOptions {
     std::optional<DiffSubject> subject;  // none: latencies where either side has some, else profiles
     std::vector<LatencyFigure> figures;  // of latencies
     bool means_alone = false;            // of latencies: without the shift, too
-    std::vector<std::string> by;         // labels that tell series apart
+    std::vector<std::string> by;         // labels that distinguish series
     std::vector<std::string> pair;       // start and stop event, whose distance is the value; empty: measured values
     bool names_checklist = false;        // in the warning about settings that runs don't state
     bool within_run = false;             // verdicts are about these runs, not about further ones

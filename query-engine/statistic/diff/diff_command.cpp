@@ -186,7 +186,7 @@ Result<Selection> parse_diff_side(const std::string& option, const std::string& 
                 return Error{ErrorCode::kUsage, "--" + option + ": " + matchers.error().message};
             }
             if (std::exchange(has_matchers, true)) {
-                return Error{ErrorCode::kUsage, "--" + option + ": matchers stand in one pair of braces"};
+                return Error{ErrorCode::kUsage, "--" + option + ": matchers go into one pair of braces"};
             }
             side.matchers.insert(side.matchers.end(), matchers->begin(), matchers->end());
         } else if (word.find("..") != std::string::npos) {

@@ -150,20 +150,21 @@ TEST(DiffLines, OneOfManyCountsForLess) {
 
 TEST(DiffLines, OneRunASideHasNoVerdictAndDecidesNothing) {
     DiffLine line = line_of("a", 0.08L, 0.001L);
-    line.unknown = "one run a side says nothing of the next";
+    line.unknown = "one run a side doesn't predict the next one";
     DiffLine greatest = line;
     greatest.figure = "max";
     greatest.contrast_at = nullptr;
     greatest.p_value_at = nullptr;
     const Reported answered = finished({line, greatest}, "mean > 5%, max > 5%");
-    EXPECT_EQ(answered.text(0, "verdict"), "unknown: one run a side says nothing of the next");
+    EXPECT_EQ(answered.text(0, "verdict"), "unknown: one run a side doesn't predict the next one");
     EXPECT_EQ(answered.text(0, "outcome"), "undecided");
     EXPECT_EQ(answered.text(1, "outcome"), "undecided");
     EXPECT_TRUE(std::holds_alternative<std::monostate>(answered.value(0, "p")));
     EXPECT_GT(std::get<double>(answered.value(0, "change_low")), 7.0);  // what is shown of these two runs
     ASSERT_EQ(answered.answer.warnings.size(), 2U);
-    EXPECT_EQ(answered.answer.warnings[0],
-              "--fail-if mean > 5%: undecided: a mean: +8.00 % [7.78, 8.22]; one run a side says nothing of the next");
+    EXPECT_EQ(
+        answered.answer.warnings[0],
+        "--fail-if mean > 5%: undecided: a mean: +8.00 % [7.78, 8.22]; one run a side doesn't predict the next one");
 }
 
 TEST(DiffLines, TheMeanHasNineTenthsAndTheOthersTheRestOrAllOnceItHasChanged) {

@@ -80,10 +80,10 @@ DiffRuns diff_runs(const DiffSide& before, const DiffSide& after, bool within_ru
     } else if (has_pairs && !by_target && !by_turn) {
         runs.unknown = "both sides are parts of one run";
     } else if (runs.before_count < 2 && runs.after_count < 2) {
-        runs.unknown = "one " + std::string{what} + " a side says nothing of the next";
+        runs.unknown = "one " + std::string{what} + " a side doesn't predict the next one";
     } else if (runs.before_count < 2 || runs.after_count < 2) {
-        runs.unknown =
-            "one " + std::string{what} + (runs.before_count < 2 ? " before" : " after") + " says nothing of the next";
+        runs.unknown = "one " + std::string{what} + (runs.before_count < 2 ? " before" : " after") +
+                       " doesn't predict the next one";
     }
     runs.by_runs = runs.unknown.empty();
     return runs;

@@ -26,7 +26,7 @@ struct DiffRuns {
     std::map<std::size_t, std::size_t> after;
     std::size_t before_count = 0;
     std::size_t after_count = 0;
-    std::string unknown;  // why runs can't be told apart; then intervals are within runs, without a verdict
+    std::string unknown;  // why runs can't be distinguished; then intervals are within runs, without a verdict
     bool by_runs = false;
     bool are_repetitions = false;  // all sessions are repetitions of a benchmark: compared by ranks
 };

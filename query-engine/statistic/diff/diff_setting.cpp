@@ -80,7 +80,7 @@ void warn_of_overlap(const DiffSide& before, const DiffSide& after, std::vector<
         const auto second = after.scan->tick_range(*same);
         if (first.first < second.second && second.first < first.second) {
             warnings.push_back("session " + session_hex(record.session).substr(0, 8) +
-                               " stands on both sides over the same time: its rows are compared with themselves");
+                               " is on both sides over the same time: its rows are compared with themselves");
             return;
         }
     }

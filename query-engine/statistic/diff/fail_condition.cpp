@@ -43,7 +43,7 @@ Result<FailCondition> parse_one(std::string_view text) {
     std::string_view left = trimmed(text.substr(0, relation));
     if (const std::size_t open = left.find('('); open != std::string_view::npos) {
         if (left.back() != ')' || open + 2 >= left.size()) {
-            return refuse("a name stands in parentheses behind the figure");
+            return refuse("a name goes in parentheses after the figure");
         }
         condition.name = left.substr(open + 1, left.size() - open - 2);
         left = trimmed(left.substr(0, open));

@@ -387,7 +387,7 @@ Result<Done> check_combination(const OptionValues& options, KernelEntryOptions& 
         return usage("--by goes with --table durations");
     }
     if (parsed.table == KernelEntryTable::kMatches && parsed.since_event.empty()) {
-        return usage("--table matches: say of which event, with --since-event");
+        return usage("--table matches: name the event with --since-event");
     }
     return Done{};
 }
@@ -426,7 +426,7 @@ const OptionTable<KernelEntryOptions>& kernel_entry_options() {
                     "instead of durations the time from the last such event to the entry's start"},
                    &KernelEntryOptions::since_event)
             .value({"samples", OptionType::kText, "EVENT",
-                    "of threads and functions: the samples that tell which thread was running"},
+                    "of threads and functions: the samples that show which thread was running"},
                    &KernelEntryOptions::samples)
             .count("limit", "N", "rows at most (default: 40 in text, else all)", &KernelEntryOptions::row_count_max)
             .finish(check_combination);

@@ -32,7 +32,7 @@ std::vector<KernelLog> find_kernel_logs(const Scan& scan, std::vector<std::strin
             log.description = description.value_or(sel4::LogDescription{});
             if (!log.description.is_loss_known) {
                 warnings.push_back(log_name(scan, log) +
-                                   ": the log was full: later entries are lost, nobody knows how many");
+                                   ": the log was full: later entries are lost, and their number is unknown");
             }
         }
     }

@@ -70,7 +70,7 @@ public:
         if (event.empty()) {
             answer_.warnings.push_back(log_name(scan_, log_) + ": the session has no " +
                                        (options_.samples.empty() ? "samples" : "samples of " + options_.samples) +
-                                       ", which would say who ran");
+                                       ", which would show the running thread");
             return false;
         }
         for (const Series& series : event_series(session, event)) {
@@ -221,10 +221,10 @@ private:
 
     void warn(const std::string& event) {
         if (event.ends_with(kRunningUnknown)) {
-            answer_.warnings.push_back(log_name(scan_, log_) +
-                                       ": this kernel doesn't tell who ran: a thread that waited when samples were "
-                                       "taken has no part, its entries are others' or nobody's (a kernel with MCS "
-                                       "tells)");
+            answer_.warnings.push_back(
+                log_name(scan_, log_) +
+                ": this kernel doesn't report which thread ran: a thread that waited when samples were taken gets no "
+                "share, and its entries count as those of others or of none (a kernel with MCS reports it)");
         }
         if (cpus_.size() > 1) {
             answer_.warnings.push_back(log_name(scan_, log_) +

@@ -14,8 +14,9 @@
 namespace perfleet {
 
 // Adds rows of this log, ordered by kernel time: one for each thread, or for each function that ran (self: interrupted
-// in it; children: in it or its callees), plus one for the collector and one for entries of nobody. Counts entries of
-// `options.path` only. False, without rows, if the session has no such samples. Errors: kTooLarge; those of the store.
+// in it; children: in it or its callees), plus one for the collector and one for entries of no thread. Counts entries
+// of `options.path` only. False, without rows, if the session has no such samples. Errors: kTooLarge; those of the
+// store.
 [[nodiscard]] Result<bool> add_kernel_time(const Scan& scan, Symbolizer& symbolizer, const KernelLog& log,
                                            const KernelEntryOptions& options, AnswerLedger& ledger, Answer& answer);
 

@@ -168,7 +168,7 @@ TEST_F(KernelTimes, AreThoseOfTheThreadsThatRan) {
     // The summary's kernel time, all of it.
     EXPECT_EQ(rows_of(answer({}), {"kernel_time"}), (Rows{{"15.0.0", {29 + 112 + 61 + 7}}}));
     EXPECT_EQ(answered.ledger.produced, samples_.size() + entries_.size());
-    EXPECT_FALSE(warns_of(answered, "doesn't tell who ran"));
+    EXPECT_FALSE(warns_of(answered, "doesn't report which thread ran"));
 }
 
 TEST_F(KernelTimes, AreThoseOfTheFunctionsThatRanAndOfTheirCallers) {

@@ -343,16 +343,16 @@ std::vector<std::string> validity_warnings_of(const std::string& name, std::vect
         const auto correlation = lag_one_correlation(in_order);
         if (is_ordered && correlation && std::abs(*correlation) > 3.2905L / std::sqrt(count)) {
             const std::uint64_t effective = effective_values(in_order.size(), dependence_of_mean(in_order));
-            validity_warnings.push_back(fmt::format(
-                "{}: values depend on the one before (autocorrelation {:.2f} at lag 1): for the mean {} values tell as "
-                "much as {} independent ones",
-                name, static_cast<double>(*correlation), in_order.size(), effective));
+            validity_warnings.push_back(
+                fmt::format("{}: values depend on the one before (autocorrelation {:.2f} at lag 1): for the mean {} "
+                            "values have as much information as {} independent ones",
+                            name, static_cast<double>(*correlation), in_order.size(), effective));
         }
         if (const auto needed = values_needed_for_percentiles(in_order)) {
-            validity_warnings.push_back(fmt::format(
-                "{}: no intervals of percentiles: {} values that depend on those before them tell too little "
-                "of their own dependence; about {} would do",
-                name, in_order.size(), *needed));
+            validity_warnings.push_back(
+                fmt::format("{}: no intervals of percentiles: {} values that depend on those before them are too few "
+                            "to estimate that dependence; about {} would do",
+                            name, in_order.size(), *needed));
         }
         if (const auto runs = runs_test(in_order); is_ordered && runs && *runs < kSure) {
             validity_warnings.push_back(
@@ -367,8 +367,9 @@ std::vector<std::string> validity_warnings_of(const std::string& name, std::vect
     }
     std::sort(in_order.begin(), in_order.end());
     if (const auto timer = coarse_timer(in_order); timer && timer->step == 0) {
-        validity_warnings.push_back(fmt::format("{}: all {} values are {}: is the timer too coarse to tell them apart?",
-                                                name, in_order.size(), timer->median));
+        validity_warnings.push_back(
+            fmt::format("{}: all {} values are {}: is the timer too coarse to distinguish them?", name, in_order.size(),
+                        timer->median));
     } else if (timer) {
         validity_warnings.push_back(
             fmt::format("{}: the timer's steps of {} are coarse for these values (half of them within {} "

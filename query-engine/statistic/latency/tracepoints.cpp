@@ -148,7 +148,7 @@ private:
         const auto description = event != nullptr ? sel4::parse_description(event->format) : std::nullopt;
         if (description && description->is_saturated) {
             answer_.warnings.push_back(session_name() +
-                                       ": the log was full: what came later is lost, whichever id it had");
+                                       ": the log was full: later entries are lost, whichever id they had");
         }
     }
 

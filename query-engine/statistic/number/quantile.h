@@ -3,7 +3,7 @@
 // A quantile is a whole number of billionths, so that ranks are exact integers: 99.9 % of 1,000 is rank 999, not
 // 999.0…01. Definitions (Hyndman and Fan, 1996, number them):
 //   nearest rank (type 1)  the ⌈p n⌉-th smallest value (the smallest at p = 0): always a value that was measured
-//   type 7                 linear between neighbours at (n − 1) p: what R, NumPy and Excel give unless told otherwise
+//   type 7                 linear between neighbours at (n − 1) p: the default of R, NumPy and Excel
 #pragma once
 
 #include <cstdint>

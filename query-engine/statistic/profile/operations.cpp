@@ -221,7 +221,7 @@ Result<Operations> find_operations(const Scan& scan, const SlowestOptions& optio
         return found;
     }
     if (std::all_of(durations.begin(), durations.end(), [](long double duration) { return duration == 0; })) {
-        return no_duration(found.name, "all its values are 0, so it tells no durations");
+        return no_duration(found.name, "all its values are 0, so they are no durations");
     }
     // The ⌈count × part⌉-th longest. Up to 2^22 operations a session: the product fits.
     const std::uint64_t wanted = (found.count * options.slowest->billionths + Quantile::kWhole - 1) / Quantile::kWhole;

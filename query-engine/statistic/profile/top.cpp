@@ -126,7 +126,7 @@ Result<Answer> make_callers(const Scan& scan, Symbolizer& symbolizer, const TopO
     return answer;
 }
 
-// Two parts of a measure are told apart by Runner::slice.
+// Runner::slice distinguishes two parts of a measure.
 constexpr std::uint32_t kSecondPart = 1;
 
 // The owner of a row's samples; fields that aren't requested are empty.
@@ -148,7 +148,7 @@ struct TopRow {
 AnswerValue line_value(const std::string& line) { return line.empty() ? AnswerValue{} : AnswerValue{line}; }
 AnswerValue task_id(std::uint32_t id) { return std::int64_t{static_cast<std::int32_t>(id)}; }
 
-// A column that rows can be told apart by.
+// A column by which rows are distinguished.
 struct TopKey {
     bool TopOptions::*is_asked;
     const char* column;
@@ -418,7 +418,7 @@ Result<Done> check_top_options(const OptionValues& values, TopOptions& options) 
 OptionTable<TopOptions> make_top_options() {
     OptionTable<TopOptions> table;
     table.list("by", "WHAT", key_names() + " or a label of sessions; several with commas", read_by, {"s", "sort"})
-        .value({"callers", OptionType::kText, "FUNCTION", "instead: who called this function, by samples"},
+        .value({"callers", OptionType::kText, "FUNCTION", "instead: callers of this function, by samples"},
                &TopOptions::callers_of)
         .flag("no-children", &TopOptions::self_only, "leave out what callees took")
         .value({.name = "min-percent",

@@ -1,4 +1,4 @@
-// Expands call chains: functions that a compiler inlined become frames, and functions can be told apart by source line.
+// Expands call chains: functions that a compiler inlined become frames, and functions can be split by source line.
 //
 // An inlined function is named `NAME (inlined)`, as in perf, and its caller is the function into which it was inlined.
 // The frame of an address keeps its symbol's name. For callers the address before the return address is looked up.

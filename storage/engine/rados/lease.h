@@ -19,8 +19,8 @@ namespace perfleet {
 // a missing directory. Errors: kBusy (another process took it at the same moment), those of the pool.
 [[nodiscard]] Result<Directory> take_directory(RadosPool& pool, std::size_t directory);
 
-// Fences again under a lease that is held, to continue from what is there. Errors: kBusy (another process has taken the
-// lease).
+// Fences again under a lease that is held, to continue from the stored state. Errors: kBusy (another process has taken
+// the lease).
 [[nodiscard]] Result<Directory> fence_directory(RadosPool& pool, std::size_t directory, std::uint64_t lease);
 
 }  // namespace perfleet

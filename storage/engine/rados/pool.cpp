@@ -239,7 +239,7 @@ Error RadosPool::error(int result, const std::string& object, const char* doing)
     switch (-result) {
         case ENOENT: return {ErrorCode::kNotFound, what + ": there is no such object"};
         case ECANCELED:
-        case EEXIST: return {ErrorCode::kConflict, what + ": somebody else has changed it"};
+        case EEXIST: return {ErrorCode::kConflict, what + ": another process has changed it"};
         case ETIMEDOUT:
             return {ErrorCode::kUnavailable,
                     stop_seen_ != 0 ? what + ": no answer before the end of this process"

@@ -51,7 +51,7 @@ Result<Done> DiskReserve::make(std::uint64_t more_size_bytes) {
         free_size_bytes < size_bytes_ + more_size_bytes) {
         return Error{ErrorCode::kFull, directory_ + ": nothing is stored while the disk has less than " +
                                            std::to_string((size_bytes_ + more_size_bytes) >> 20) +
-                                           " MiB free, which are kept for dropping what is too old or too much; " +
+                                           " MiB free, which are reserved for dropping expired data; " +
                                            std::to_string(free_size_bytes >> 20) + " MiB are"};
     }
     return is_missing() ? write_file() : Done{};

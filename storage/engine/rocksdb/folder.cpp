@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::time_t kAbandonedAgeMinS = 60;
 constexpr std::string_view kDatabaseMarker = "CURRENT";  // every RocksDB database has this file
 constexpr std::string_view kLockFile = "LOCK";           // locked by the writer of the database
-constexpr std::string_view kIdentityFile = "IDENTITY";   // tells the database from all others
+constexpr std::string_view kIdentityFile = "IDENTITY";   // identifies the database
 
 // storage/engine/rocksdb/manifest_copy.h
 bool is_manifest_copy(std::string_view name) { return name.starts_with("MANIFEST-") && name.ends_with(".copy"); }

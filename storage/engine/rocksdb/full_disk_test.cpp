@@ -136,9 +136,9 @@ TEST_F(FullDisk, IsDroppedFromWithWhatIsKeptForThatAndStoredToWhenThatIsThereAga
     EXPECT_EQ(reserved_bytes(), 0U);
     const auto compacted = store_->compact(kLongAfter, [](const CompactionStep&) { return Visit::kContinue; });
     ASSERT_FALSE(compacted.ok());
-    EXPECT_TRUE(says(compacted.error().message, "what is kept for dropping isn't free again"));
-    EXPECT_TRUE(says(put(kNow), "are kept for dropping"));
-    EXPECT_TRUE(says(put(kNow), "are kept for dropping")) << "and nobody else took it";
+    EXPECT_TRUE(says(compacted.error().message, "the space reserved for dropping isn't free again"));
+    EXPECT_TRUE(says(put(kNow), "are reserved for dropping"));
+    EXPECT_TRUE(says(put(kNow), "are reserved for dropping")) << "and nobody else took it";
 
     dropped = drop(kLarge);
     ASSERT_TRUE(dropped.ok()) << dropped.error().message;
@@ -155,7 +155,7 @@ TEST_F(FullDisk, IsOpenedAndDroppedFrom) {
     open();
     EXPECT_EQ(reserved_bytes(), 0U) << "opening took it";
     set_room(std::to_string(kReserveSizeBytes));  // without files whose deletion wasn't synced and that are back
-    EXPECT_TRUE(says(put(kNow), "are kept for dropping"));
+    EXPECT_TRUE(says(put(kNow), "are reserved for dropping"));
     auto dropped = drop(kLarge);
     ASSERT_TRUE(dropped.ok()) << dropped.error().message;
     EXPECT_EQ(put(kNow), "stored");
@@ -176,7 +176,7 @@ TEST_F(FullDisk, IsntOpenedWithoutRoomForItAndSaysHowMuchThatTakes) {
             ASSERT_FALSE(store.ok());
             EXPECT_EQ(store.error().code, ErrorCode::kFull);
             EXPECT_TRUE(says(store.error().message, folder)) << room;
-            EXPECT_TRUE(says(store.error().message, "make room")) << room;
+            EXPECT_TRUE(says(store.error().message, "free some space")) << room;
         }
     }
     set_room("20000000");
@@ -218,7 +218,7 @@ TEST_F(FullDisk, IsDroppedFromAlsoWhereItsTableFilesAreTooLargeToBeRewritten) {
     fill();
     auto dropped = drop(kSmall);
     ASSERT_TRUE(dropped.ok()) << dropped.error().message;
-    EXPECT_TRUE(says(put(kNow), "are kept for dropping"));
+    EXPECT_TRUE(says(put(kNow), "are reserved for dropping"));
     dropped = drop(kLarge);  // from here on RocksDB may give all space back by itself, at any time
     ASSERT_TRUE(dropped.ok()) << dropped.error().message;
     EXPECT_EQ(expired_rows(), (kSmallBatches + kLargeBatches) * kRows);
@@ -233,7 +233,7 @@ TEST_F(FullDisk, IsntStoredToUntilThatRoomCouldBeTaken) {
     std::filesystem::remove(data() + "/" + DiskReserve::kFileName);
     set_room(std::to_string(kReserveSizeBytes));
     open();
-    EXPECT_TRUE(says(put(kNow), "less than 96 MiB free, which are kept for dropping"));
+    EXPECT_TRUE(says(put(kNow), "less than 96 MiB free, which are reserved for dropping"));
     set_room(std::to_string(2 * kReserveSizeBytes));
     EXPECT_EQ(put(kNow), "stored");
     EXPECT_EQ(reserved_bytes(), kReserveSizeBytes);

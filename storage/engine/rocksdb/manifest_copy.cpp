@@ -138,7 +138,7 @@ std::string damage_of(const std::optional<std::string>& file, const std::string&
 Error untold(const std::string& directory, const std::string& file, const std::string& what) {
     return {ErrorCode::kCorrupt,
             directory + "/" + file + " " + what +
-                ": which table files the store has can't be told, so nothing is opened or deleted; "
+                ": which table files the store has can't be determined, so nothing is opened or deleted; "
                 "put the file back, or restore the store from a backup (perfleet restore --help)"};
 }
 

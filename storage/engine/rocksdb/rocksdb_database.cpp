@@ -361,7 +361,8 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_write(const std::string& direct
     if (const std::uint64_t needed = kOpenRoomSizeBytes + logs_size_bytes(directory);
         !has_free(env_of(env), directory, needed)) {
         return Error{ErrorCode::kFull, directory + ": the disk is full: opening the store takes " +
-                                           std::to_string((needed >> 20) + 1) + " MiB, which aren't free; make room"};
+                                           std::to_string((needed >> 20) + 1) +
+                                           " MiB, which aren't free; free some space"};
     }
     rocksdb::Options options = writer_options(memory_size_bytes);
     options.env = &env_of(env);
@@ -466,7 +467,7 @@ Result<std::shared_ptr<RocksdbDatabase>> open_to_read(const std::string& directo
 }
 
 // A secondary keeps in memory what it read from a log until it reads the next one, even if that log was flushed to a
-// table file. Compaction removes deleted values, and lowers the numbers that tell which value is newest: values in
+// table file. Compaction removes deleted values, and lowers the numbers that identify the newest value: values in
 // memory would come back in their place.
 bool catch_up(const std::string& directory, RocksdbDatabase& reader) {
     const std::vector<std::uint64_t> written = written_logs(directory);

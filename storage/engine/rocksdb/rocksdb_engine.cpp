@@ -217,7 +217,7 @@ public:
     // Writes to the memtable only: a later flush puts it into a table file, after everything before it.
     [[nodiscard]] Result<Done> write_unlogged(const Domain&, Guard, const Changes& changes) override {
         if (reserve_.is_missing()) {
-            return Error{ErrorCode::kFull, "the disk is full, and what is kept for dropping isn't free again"};
+            return Error{ErrorCode::kFull, "the disk is full, and the space reserved for dropping isn't free again"};
         }
         return write_changes(changes, false);
     }

@@ -114,8 +114,8 @@ Result<Done> PushedSessions::check_known(UtcNs now) {
                ? Result<Done>{Done{}}
                : Error{ErrorCode::kBusy,
                        "more than " + std::to_string(kHashesMax) +
-                           " parts of profiles came within a day, and more can't be told from repeated "
-                           "ones: send larger profiles, less often"};
+                           " parts of profiles came within a day, and more can't be distinguished from "
+                           "repeated ones: send larger profiles, less often"};
 }
 
 Result<std::shared_ptr<PushedSessions::Session>> PushedSessions::session_of(const std::string& client,

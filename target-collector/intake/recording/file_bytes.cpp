@@ -61,7 +61,7 @@ public:
         return ::gzdirect(file_.get()) == 0 && size_bytes > kUnpackedBytesMin && size_bytes / kRatioMax > packed;
     }
 
-    // Fewer bytes than there is room for: the end.
+    // Fewer bytes than fit: the end.
     Result<std::size_t> read(std::span<std::byte> into) {
         if (file_ == nullptr) {
             return error_from_errno(errno, path_);

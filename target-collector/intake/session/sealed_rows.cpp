@@ -96,7 +96,7 @@ Result<Done> SealedRows::finish(const ClockPoint& end) {
     const bool is_finished = sealer_.finish(end);
     drain();
     if (!is_finished && !error_) {
-        return Error{ErrorCode::kFull, "no room for the session's end"};
+        return Error{ErrorCode::kFull, "no space for the session's end"};
     }
     return error_ ? Result<Done>{Error{*error_}} : Done{};
 }

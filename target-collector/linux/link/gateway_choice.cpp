@@ -8,7 +8,7 @@ Result<Done> GatewayChoice::check() const {
     if (key_file.empty() != gateway_keys.empty()) {
         return Error{ErrorCode::kUsage,
                      "--key FILE and --gateway-key KEY go together: one's own secret key, and the gateway's public "
-                     "key, by which it is known to be the right one"};
+                     "key, which authenticates it"};
     }
     if (gateway_keys.size() > 1 && gateway_keys.size() != gateways.size()) {
         return Error{ErrorCode::kUsage,

@@ -6,10 +6,10 @@ namespace perfleet {
 
 std::string_view refusal(std::uint16_t reason) {
     switch (static_cast<protocol::RefusedReason>(reason)) {
-        case protocol::RefusedReason::kMalformed: return "it can't read what we send";
+        case protocol::RefusedReason::kMalformed: return "it can't read this program's messages";
         case protocol::RefusedReason::kConflict: return "this session is stored with other content";
         case protocol::RefusedReason::kOtherVersion:
-            return "it speaks no version of the protocol that we speak; update the older";
+            return "it has no protocol version in common with this program; update the older one";
         case protocol::RefusedReason::kIdentity:
             return "this session is another target's, or the key isn't enrolled with this --target or --label";
         case protocol::RefusedReason::kQuota:
@@ -18,8 +18,8 @@ std::string_view refusal(std::uint16_t reason) {
         case protocol::RefusedReason::kUnknownEpoch: return "an epoch isn't known";
         case protocol::RefusedReason::kSessionsFull: return "it serves as many sessions as it can";
         case protocol::RefusedReason::kAhead:
-            return "its clock is hours behind the time of what we send; set its clock, or this machine's";
-        case protocol::RefusedReason::kReplay: return "it has seen more of this session than we have";
+            return "its clock is hours behind this session's batches; set its clock, or this machine's";
+        case protocol::RefusedReason::kReplay: return "it has more of this session than this collector";
     }
     return "it gave an unknown reason";
 }

@@ -39,7 +39,7 @@ public:
     void note_time(std::uint64_t /*now_ns*/) override {}
     [[nodiscard]] bool is_silent() const override { return driver_->error().has_value(); }
     [[nodiscard]] std::string peer() const override {
-        return driver_->error() ? "room in " + place_ + ": " + driver_->error()->message : name_;
+        return driver_->error() ? "space in " + place_ + ": " + driver_->error()->message : name_;
     }
 
 private:

@@ -39,7 +39,7 @@ void SpoolSync::run() {
 void SpoolSync::sync() {
     const Result<Done> synced = sync_();
     if (!synced.ok() && !is_failing_) {
-        log_("--spool-sync: " + synced.error().message + "; a loss of power may take more than it should");
+        log_("--spool-sync: " + synced.error().message + "; a loss of power may lose more than it should");
     }
     is_failing_ = !synced.ok();
     const std::lock_guard lock{mutex_};

@@ -5,7 +5,7 @@
 #include "target-collector/sel4/kernel/run_report.h"
 
 #ifndef CONFIG_BENCHMARK_TRACK_UTILISATION
-#error "this kernel tells no domain who runs: take the SDK's configuration `benchmark`"
+#error "this kernel doesn't report to domains which thread runs: use the SDK's configuration `benchmark`"
 #endif
 
 namespace perfleet::sel4 {

@@ -3,7 +3,7 @@
 // writes it into the collector's ELF file; all integers are little-endian, texts end with a NUL:
 //
 //     0  16  "perfleet-domain1"
-//    16   4  seconds to run, 0: for ever
+//    16   4  seconds to run, 0: forever
 //    20   4  stream: 1 a virtio port, 2 the UART
 //    24   4  1: there is a UART to print on
 //    28   4  1: there is a clock (PL031)

@@ -103,7 +103,7 @@ void notified(unsigned channel) {
 
 // It stays stopped. 0: it isn't resumed.
 seL4_Bool fault(unsigned child, seL4_MessageInfo_t /*message*/, seL4_MessageInfo_t* /*reply*/) {
-    perfleet::bare_metal::print("a child domain faulted and stands: ");
+    perfleet::bare_metal::print("a child domain faulted, and stays stopped: ");
     perfleet::bare_metal::print_number(child);
     perfleet::bare_metal::print("\n");
     return 0;

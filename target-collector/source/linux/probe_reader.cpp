@@ -355,7 +355,7 @@ bool ProbeReader::look_after(Ring& ring, std::uint64_t now_ns, bool looks_for_en
     }
     if (was_broken && damaged_count_++ < kReportsMax) {
         log_("process " + std::to_string(ring.pid()) +
-             " damaged its ring of probes: rows that were there are lost, and nobody knows how many");
+             " damaged its ring of probes: its rows are lost, and their number is unknown");
     }
     count_malformed(ring.take_malformed());
     ring.free();
@@ -412,7 +412,7 @@ const ProbeEvent* ProbeReader::find_event(const ProbeName& name) {
         log_(name.is_value
                  ? "values of probe '" + name.name +
                        "' are lost: its name wasn't known when the session began; record the program itself"
-                 : "probe '" + name.name + "' is recorded as perfleet:other, for its name wasn't known when the " +
+                 : "probe '" + name.name + "' is recorded as perfleet:other, because its name wasn't known when the " +
                        "session began; -e perfleet:" + name.name + " gives it an event of its own");
     }
     return other;

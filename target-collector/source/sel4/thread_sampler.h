@@ -1,5 +1,5 @@
 // Samples chosen threads on a stock kernel: where each was interrupted, its call chain, and how long it ran since its
-// last sample, if the kernel can tell. The caller is woken by a timer and runs before all of them.
+// last sample, if the kernel reports it. The caller is woken by a timer and runs before all of them.
 //
 // Freestanding; one thread.
 #pragma once
@@ -23,7 +23,7 @@ struct SampledThread {
 
 struct ThreadSample {
     ThreadNumber thread;
-    // Nothing: the kernel can't tell. Then the thread may have been ready all the time without running.
+    // Nothing: the kernel doesn't report it. Then the thread may have been ready all the time without running.
     std::optional<std::uint64_t> ran_ticks;
     std::span<const std::uint64_t> addresses{};  // leaf first; valid until the next sample
 };
@@ -38,8 +38,8 @@ public:
     ThreadSampler(KernelInterface& kernel, UtilisationWindow* utilisation, std::span<const SampledThread> threads);
 
     [[nodiscard]] std::size_t thread_count() const { return threads_.size(); }
-    // Nothing: the thread didn't run since its last sample, or is gone; or the kernel can't tell, and the thread is at
-    // a system call, where waiting threads are.
+    // Nothing: the thread didn't run since its last sample, or is gone; or the kernel doesn't report it, and the thread
+    // is at a system call, where waiting threads are.
     [[nodiscard]] std::optional<ThreadSample> take(std::size_t index);
 
 private:

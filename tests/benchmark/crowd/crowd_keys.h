@@ -30,8 +30,8 @@ struct KeyFolderCost {
     };
     std::size_t key_count = 0;
     Times first;      // read for the first time
-    Times unchanged;  // looked through, nothing had changed
-    Times changed;    // read again after one more file had come
+    Times unchanged;  // checked, nothing had changed
+    Times changed;    // read again after one more file was added
 
     [[nodiscard]] std::string json() const;
 };

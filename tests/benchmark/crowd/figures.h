@@ -27,7 +27,7 @@ struct CrowdFigures {
     std::uint64_t bytes_sent = 0;
     std::uint64_t sends_failed = 0;
     std::uint64_t refused = 0;
-    std::uint64_t hello_again = 0;       // times that the gateway asked for it
+    std::uint64_t hello_again = 0;       // times that the gateway requested it
     std::uint64_t connections_lost = 0;  // after they were ready
     std::uint64_t handshakes_failed = 0;
     std::uint64_t peer_silent = 0;  // connections given up for want of an answer to a PING

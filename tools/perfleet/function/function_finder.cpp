@@ -359,7 +359,7 @@ private:
     Result<Done> find_exits(const Symbol& symbol, FoundFunction& found) const {
         const auto unknown = [&](const std::string& why) {
             return Error{ErrorCode::kUnsupported,
-                         label() + ": where its calls end can't be told from its code: " + why +
+                         label() + ": where its calls end isn't known from its code: " + why +
                              ". --uretprobe has the kernel catch their returns, which ends programs that switch "
                              "stacks within a call, or throw exceptions through it"};
         };

@@ -164,7 +164,7 @@ TEST(FunctionFinder, RefusesWhatItCannotReadAndNamesTheWayOut) {
     FunctionSearch search;
     search.objdump = "/no/such/objdump";
     const std::string message = message_of(find("function_test", "found::plain", search));
-    EXPECT_NE(message.find("where its calls end can't be told from its code: /no/such/objdump: isn't installed"),
+    EXPECT_NE(message.find("where its calls end isn't known from its code: /no/such/objdump: isn't installed"),
               std::string::npos)
         << message;
     EXPECT_NE(message.find("--uretprobe"), std::string::npos) << message;

@@ -112,7 +112,7 @@ Result<Done> SessionFrames::take(std::span<const std::byte> frame) {
         return writer_.has_value() ? Done{} : take_hello(*hello);  // a repeated Hello says the same
     }
     if (!writer_.has_value()) {
-        return Error{ErrorCode::kInvalid, "comes before its collector has said who it is"};
+        return Error{ErrorCode::kInvalid, "comes before its collector's Hello"};
     }
     if (auto* batch = std::get_if<BatchUntrusted>(&message)) {
         return take_batch(*batch);
@@ -226,7 +226,7 @@ Result<ImportedFrames> import_frames(const std::string& path, std::optional<Sess
         }
     }
     if (session.writer() == nullptr) {
-        return Error{ErrorCode::kInvalid, path + ": ends before its collector has said who it is"};
+        return Error{ErrorCode::kInvalid, path + ": ends before its collector's Hello"};
     }
     PERFLEET_TRY(session.writer()->sync());
     ImportedFrames imported;

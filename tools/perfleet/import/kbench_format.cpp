@@ -332,7 +332,7 @@ Result<std::vector<ImportedRun>> read_kbench(std::string_view text_untrusted, co
         return SerialReader{hints}.read(text);
     }
     if (*hints.initial_test_size == 0) {
-        return usage("--initial-test-size 0: a test is of one latency at least; say a number above 0");
+        return usage("--initial-test-size 0: a test is of one latency at least; give a number above 0");
     }
     return read_bare_table(text, hints);
 }

@@ -176,7 +176,7 @@ TEST(KernelEntries, AFullLogSaysThatNobodyKnowsWhatCameLater) {
     const std::vector<MadeEntry> entries(43'690, {5, 1, kInterrupt, 0});
     const Answer answer = ask("kernel-entries", *stored_entries(entries, hints_of(43'690)));
     EXPECT_EQ(table_of(answer, {"entries", "saturated", "lost_after"}), (Table{{"43690", "yes", "unknown"}}));
-    EXPECT_TRUE(warns_of(answer, "nobody knows how many"));
+    EXPECT_TRUE(warns_of(answer, "their number is unknown"));
 }
 
 TEST(KernelEntries, FaultDeliveryIsTheTimeSinceTheUserNotedTheClock) {

@@ -38,8 +38,8 @@ Result<sel4::LogDescription> describe_kernel(const ImportHints& hints, bool need
 Result<std::uint64_t> index_of(const ImportHints& hints) {
     if (!hints.log_index) {
         return usage(
-            "--log-index: say what seL4_BenchmarkFinalizeLog returned; without it old entries can't be told "
-            "from new ones");
+            "--log-index: give the value that seL4_BenchmarkFinalizeLog returned; without it old entries can't be "
+            "distinguished from new ones");
     }
     return *hints.log_index;
 }
@@ -119,8 +119,8 @@ Result<std::vector<ImportedRun>> read_sel4_entries(std::string_view bytes_untrus
     series.format = sel4::format_description(description);
     if (fill->is_saturated) {
         run.labels["saturated"] = "true";
-        run.warnings.push_back(fmt::format("the log was full at {} entries: later ones are lost, nobody knows how many",
-                                           fill->record_count));
+        run.warnings.push_back(fmt::format(
+            "the log was full at {} entries: later ones are lost, and their number is unknown", fill->record_count));
     }
     if (reader.wrap_count() != 0) {
         run.warnings.push_back("the clock of 32 bits wrapped " + counted_noun(reader.wrap_count(), "time") +
@@ -136,7 +136,7 @@ Result<std::vector<ImportedRun>> read_sel4_tracepoints(std::string_view bytes_un
     auto description = PERFLEET_TRY(describe_kernel(hints, true));
     const std::uint64_t index = PERFLEET_TRY(index_of(hints));
     if (!hints.tracepoint_count) {
-        return usage("--max-tracepoints: say the kernel's KernelMaxNumTracePoints; ids from it on are none of its own");
+        return usage("--max-tracepoints: give the kernel's KernelMaxNumTracePoints; higher ids aren't its own");
     }
     const sel4::WordSize word = sel4::word_size_of(*description.architecture);
     const sel4::LogFill fill = sel4::tracepoint_log_fill(word, index);

@@ -105,7 +105,7 @@ TEST(KernelLogImport, AFullLogOfEntriesSaysThatNobodyKnowsWhatWasLost) {
     ASSERT_TRUE(runs.ok()) << runs.error().message;
     EXPECT_EQ(runs->front().labels.at("saturated"), "true");
     EXPECT_FALSE(sel4::parse_description(runs->front().series[0].format)->is_loss_known);
-    EXPECT_TRUE(warns_of(runs->front(), "nobody knows"));
+    EXPECT_TRUE(warns_of(runs->front(), "number is unknown"));
     EXPECT_TRUE(warns_of(runs->front(), "--clock-hz"));
     EXPECT_EQ(ledger_of(runs).stored, 43'690U);
 }

@@ -90,7 +90,7 @@ int status_of_diff(const Answer& answer, bool fails_undecided) {
 }
 
 OptionRow fail_undecided_row(bool& fails_undecided) {
-    return {"--fail-undecided", fails_undecided, "exit with 3 when the data can't tell whether it holds"};
+    return {"--fail-undecided", fails_undecided, "exit with 3 when the data don't show whether it holds"};
 }
 
 void add_diff_command(CLI::App& app, Invocation& invocation) {

@@ -46,7 +46,7 @@ void QueryOptions::add_source_to(CLI::App& command) {
          ceph_conf_row(),
          {"--gateway ENDPOINT", gateway, "query endpoint of a gateway, such as tcp://127.0.0.1:7412", is_not_empty,
           excludes({"--data"})},
-         {"--key FILE", key, "your secret key (perfleet keygen), for a gateway that asks for one", is_not_empty,
+         {"--key FILE", key, "your secret key (perfleet keygen), for a gateway that requires one", is_not_empty,
           needs("--gateway"), needs("--gateway-key")},
          {"--gateway-key KEY", gateway_key, "public key of its query endpoint: a file, or the 40 characters",
           is_not_empty, needs("--key")},
@@ -70,7 +70,7 @@ Result<std::unique_ptr<QueryClient>> QueryOptions::connect() const {
 
 namespace {
 
-// The sides of a comparison are told apart by a label.
+// A label distinguishes the sides of a comparison.
 Result<std::unique_ptr<StoreReader>> open_input(const QueryOptions& options) {
     auto store = make_memory_store({}, QueryOptions::kInputSizeBytesMax);
     StoreDestination destination{*store};
@@ -116,7 +116,7 @@ Result<Done> take_file_and_command(std::vector<std::string> words, const std::ve
                          : Error{ErrorCode::kUsage,
                                  "unexpected argument '" + words.front() +
                                      "': no perf.data file or profile of pprof of that name; a command to record "
-                                     "stands behind --"};
+                                     "stands after --"};
 }
 
 Result<std::unique_ptr<StoreReader>> open_data(const QueryOptions& options) {

@@ -50,7 +50,7 @@ struct QueryOptions {
 // Makes a recording at the front of `words` query.input, and takes it from them.
 void take_file(std::vector<std::string>& words, QueryOptions& query);
 
-// Of words without an option's name, a recording at the front is query.input; those behind -- of `arguments` are
+// Of words without an option's name, a recording at the front is query.input; those after -- of `arguments` are
 // `command`. Errors: kUsage, for any other word.
 [[nodiscard]] Result<Done> take_file_and_command(std::vector<std::string> words,
                                                  const std::vector<std::string>& arguments, QueryOptions& query,

@@ -23,10 +23,11 @@ Result<int> run_timeline(ExportOptions& options) {
 
 void add_timeline_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] = add_command<ExportOptions>(
-        app, invocation, "timeline", "Draw what each CPU ran when: a page for browsers, SVG or PNG", run_timeline);
+        app, invocation, "timeline", "Draw the threads of each CPU over time: a page for browsers, SVG or PNG",
+        run_timeline);
     options->format = kTimelineFormat;
     add_options(*command, {{"-o,--output FILE.html|.svg|.png", options->output,
-                            "the figure to write; the name's end says as what", is_not_empty, is_required},
+                            "the figure to write; the name's suffix chooses the format", is_not_empty, is_required},
                            force_row(options->is_forced)});
     add_options(*command, find_export_format(kTimelineFormat)->options, options->query.values);
     options->query.add_to(*command, selection_options());

@@ -61,7 +61,7 @@ std::vector<std::string> machine_trouble(const MachineState& state, const std::v
         return found == state.end() ? std::string{} : found->second;
     };
     if (of("governor").empty()) {
-        trouble.emplace_back("the machine doesn't say its governor: the frequency may change while it measures");
+        trouble.emplace_back("the machine doesn't report its governor: the frequency may change while it measures");
     } else if (of("governor") != "performance") {
         trouble.push_back("governor " + of("governor") +
                           ": the frequency changes while it measures (cpupower frequency-set -g performance)");

@@ -564,7 +564,7 @@ void takes_name_and_values(CLI::Option& option, CLI::App&) {
 
 void add_compare_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] = add_command<ComparedCommands>(
-        app, invocation, "compare", "Run two programs in turns and say what differs", run_compare);
+        app, invocation, "compare", "Run two programs in turns and show the differences", run_compare);
     command->footer(
         "perfleet compare [-n RUNS] -- A... [::: B... [::: C...]]\n\n"
         "Each turn runs all commands, in an order that is drawn. Times and counts of each run are\n"
@@ -603,7 +603,7 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
          {"--input FILE", options->plan.input, "Standard input of each run (default: none)", is_not_empty},
          {"-i,--ignore-failure", options->ignores_failure, "Compare runs that end with another status than 0, too"},
          {"--save NAME", options->save, "Keep the runs of one command as a baseline", is_not_empty},
-         {"--baseline NAME", options->baseline, "Compare one command with what --save has kept", is_not_empty},
+         {"--baseline NAME", options->baseline, "Compare one command with a baseline of --save", is_not_empty},
          {"--bytes SIZE", options->bytes, "What one run works on: show the throughput", is_size},
          {"--items N", options->items, "What one run works on: show the throughput", excludes({"--bytes"})},
          {"--profile", options->has_profile, "Also profile each, as `perfleet record -g`, and compare the profiles"},
@@ -623,7 +623,7 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
     add_options(*command, kVerdictOptions, options->query.values);
     add_options(*command, {fail_undecided_row(options->fails_undecided)});
     add_options(*command, output_rows(options->output));
-    add_options(*command, {{"commands COMMAND", options->plan.words, "The commands, behind --, with ::: between them",
+    add_options(*command, {{"commands COMMAND", options->plan.words, "The commands, after --, with ::: between them",
                             is_required}});
     command->positionals_at_end();
 }

@@ -141,7 +141,7 @@ void add_function_options(CLI::App& command, FunctionRunOptions& options) {
           is_in_group(kGroup)},
          {"--objdump PATH", options.objdump, "with --function: the objdump that reads their code", is_in_group(kGroup)},
          {"command COMMAND", options.command,
-          "with --function: the program to run, behind --; with -p or -a it says for how long"}});
+          "with --function: the program to run, after --; with -p or -a it says for how long"}});
     command.positionals_at_end();
 }
 

@@ -283,7 +283,7 @@ Result<int> run_record(RecordOptions& options_of_command) {
                         static_cast<double>(size->used_bytes) / (1U << 30U), where));
     }
     if (!recording->unstored_file.empty()) {
-        say("nobody stored the rest within --exit-wait" +
+        say("the rest was not stored within --exit-wait" +
             (recording->not_stored ? ": " + recording->not_stored->message : "") + "; it is kept in " +
             recording->unstored_file + ", and the next perfleet record that finds no gateway at " + folder +
             " stores it");

@@ -267,7 +267,7 @@ Result<int> run_stat(const StatOptions& options) {
     };
     const bool needs_command = (!options.all_cpus && options.pids.empty()) || options.run_count > 1;
     if (options.command.empty() && needs_command) {
-        return fail(Error{ErrorCode::kUsage, options.run_count > 1 ? "-r: needs a COMMAND, behind --"
+        return fail(Error{ErrorCode::kUsage, options.run_count > 1 ? "-r: needs a COMMAND, after --"
                                                                    : "what is counted? -- COMMAND, -p PID or -a"});
     }
     if (options.duration_s && !options.command.empty()) {
@@ -357,7 +357,7 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
                             "", is_hidden}});
     add_options(*command, {{"-o,--output FILE", options->output, "Write the table to a file", is_not_empty},
                            force_row(options->may_replace),
-                           {"command COMMAND", options->command, "The program to run, behind --"}});
+                           {"command COMMAND", options->command, "The program to run, after --"}});
     command->positionals_at_end();
 }
 

@@ -69,7 +69,7 @@ Result<std::vector<Answered>> SocketLine::ask(const std::vector<SessionRecord>& 
         }
         auto reply = PERFLEET_TRY(decode_operator_reply({line.data(), static_cast<std::size_t>(size)}));
         if (reply.id >= sent) {
-            return Error{ErrorCode::kInvalid, "the gateway answers what it wasn't asked"};
+            return Error{ErrorCode::kInvalid, "the gateway sent an answer without a request"};
         }
         answers.push_back({sessions[reply.id], std::move(reply)});
     }

@@ -17,7 +17,8 @@ Result<Done> choose_figure_format(const std::string& file, OptionValues& values)
     }
     const auto format = figure_format_of(file);
     if (!format) {
-        return Error{ErrorCode::kUsage, "--output: " + file + " ends in none of .html, .svg and .png; --as says which"};
+        return Error{ErrorCode::kUsage,
+                     "--output: " + file + " ends in none of .html, .svg and .png; --as chooses one"};
     }
     values["as"] = *format;
     return Done{};

@@ -45,7 +45,7 @@ Result<int> run_backup(const BackupOptions& options) {
 
 void add_backup_commands(CLI::App& app, Invocation& invocation) {
     const auto [backup, options] = add_command<BackupOptions>(
-        app, invocation, "backup", "Keep a store as it is now, also beneath a live gateway", run_backup);
+        app, invocation, "backup", "Copy a store as it is now, also beside a live gateway", run_backup);
     backup->footer(
         "Table files are shared with the store by hard links where both are on one file\n"
         "system: that takes no time and no space, and protects from deletion, not from a\n"

@@ -44,7 +44,7 @@ Result<OperatorCommand> order_of(const ControlOptions& options) {
     order.event = options.event;
     order.timeout_ns = static_cast<std::uint64_t>(options.timeout_s * static_cast<double>(kNsPerSecond));
     if ((options.what.empty() ? 0 : 1) + (options.frequency_hz == 0 ? 0 : 1) + (options.period == 0 ? 0 : 1) != 1) {
-        return Error{ErrorCode::kUsage, "control: say one of start, stop, --frequency HZ, --period N"};
+        return Error{ErrorCode::kUsage, "control: give one of start, stop, --frequency HZ, --period N"};
     }
     if (options.frequency_hz != 0) {
         order.command = ControlCommand::kSetFrequency;
@@ -156,12 +156,12 @@ Result<int> run_control(const ControlOptions& options) {
 
 void add_control_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] = add_command<ControlOptions>(
-        app, invocation, "control", "Start, stop or change what running collectors measure", run_control);
+        app, invocation, "control", "Start, stop or change the measurements of running collectors", run_control);
     command->footer(
         "Run it where the gateway runs, as its user or as root: control requests go through a "
         "socket in its data folder. For a store on RADOS run it anywhere, as a user of the cluster "
-        "that may write there. Requests apply to running sessions; a restarted collector "
-        "measures what its own command line says. perfleet controls lists the changes, and "
+        "that may write there. Requests apply to running sessions; a restarted collector follows its own command line. "
+        "perfleet controls lists the changes, and "
         "perfleet sessions shows stopped sessions.\n\n"
         "Exit status: 1 also where a session didn't apply the request.");
     const CLI::Range at_least_one{std::uint64_t{1}, std::uint64_t{INT64_MAX}, "at least 1"};

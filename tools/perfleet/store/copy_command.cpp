@@ -81,9 +81,9 @@ void add_copy_command(CLI::App& app, Invocation& invocation) {
         app, invocation, "copy", "Copy a store into another one, and compare the two", run_copy);
     command->footer(
         "A gateway may write to the store that is copied, not to the other one, which is\n"
-        "new, or holds an earlier copy or other sessions. What is there already is left\n"
-        "alone. A copy that was interrupted goes on when it is begun again; repeated, it\n"
-        "adds what has come since.\n\n"
+        "new, or holds an earlier copy or other sessions. Data already there stay as they\n"
+        "are. An interrupted copy continues when it is started again; repeated, it\n"
+        "adds later data.\n\n"
         "Exit status: 1 also where something wasn't copied, or differs.");
     add_options(*command,
                 {{"--data DIR", options->data, "Store to copy: its folder, or rados:POOL[/NAMESPACE]", is_not_empty,

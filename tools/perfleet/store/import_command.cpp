@@ -156,7 +156,8 @@ Result<Done> add_said_labels(const ImportOptions& options, std::map<std::string,
     for (const std::string& label : options.labels) {
         const std::size_t equals = label.find('=');
         if (hello_limits::is_reserved_label(label.substr(0, equals))) {
-            return usage("--label " + label + ": say it with --" + label.substr(0, equals) + ", which selections know");
+            return usage("--label " + label + ": give it with --" + label.substr(0, equals) +
+                         ", which selections know");
         }
         labels[label.substr(0, equals)] = label.substr(equals + 1);
     }
@@ -386,8 +387,8 @@ void add_kernel_log_options(CLI::App& command, ImportOptions& options) {
 }  // namespace
 
 void add_import_command(CLI::App& app, Invocation& invocation) {
-    const auto [command, options] = add_command<ImportOptions>(
-        app, invocation, "import", "Put what other programs measured into a store", import_as_told);
+    const auto [command, options] =
+        add_command<ImportOptions>(app, invocation, "import", "Store measurements of other programs", import_as_told);
     std::vector<std::string> names{kFrames, kPerfData, kPprof};
     std::ranges::copy(std::views::keys(kReaders), std::back_inserter(names));
     add_options(*command,
@@ -405,7 +406,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     add_options(
         *command,
         {ceph_conf_row(),
-         {"--event NAME", options->hints.event, "what was measured, in a word"},
+         {"--event NAME", options->hints.event, "name of the measured event"},
          {"--unit UNIT", options->hints.unit, "of the numbers (default: cycles)"},
          {"--target NAME", options->target,
           "where it was measured (default: the target of --key, that of the file, this host)"},
@@ -413,7 +414,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
          {"--time TIME", options->time, "when (default: the file's time): RFC 3339, -2h"},
          {"--clock-hz HZ", options->clock_hz, "the cycle counter's frequency: 62500000, 2.4e9", is_not_empty},
          {"--label K=V", options->labels,
-          "what else is known of the run: governor=performance, turbo=off, kernel=…, compiler_flags=…", is_label},
+          "further properties of the run: governor=performance, turbo=off, kernel=…, compiler_flags=…", is_label},
          {"--measured-here", options->is_measured_here,
           "the run was measured on this machine as it is set now: governor, turbo, frequency, kernel and processor are "
           "stored with it"},

@@ -173,7 +173,7 @@ Result<int> run_inspect(const InspectOptions& options) {
     if (auto ledger = ledger_of(options.data, !check.damage.empty()); ledger.ok()) {
         answer.ledger = std::move(*ledger);
     } else {
-        answer.warnings.push_back("what was produced and lost can't be told: " + ledger.error().message);
+        answer.warnings.push_back("the rows produced and lost are unknown: " + ledger.error().message);
     }
     if (!options.verify) {
         for (const StoreDamage& damage : check.damage) {
@@ -181,7 +181,7 @@ Result<int> run_inspect(const InspectOptions& options) {
         }
     }
     if (check.has_more_damage) {
-        answer.warnings.push_back("more is damaged than is listed here");
+        answer.warnings.push_back("the list of damage is incomplete");
     }
     PERFLEET_TRY(print_answer(answer, options.output));
     if (options.verify) {
@@ -195,7 +195,7 @@ Result<int> run_inspect(const InspectOptions& options) {
 void add_inspect_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] = add_command<InspectOptions>(
         app, invocation, "inspect",
-        "What a store's folder holds; with --verify, every damaged file, record and block (exit status 1)",
+        "List the content of a store's folder; with --verify, every damaged file, record and block (exit status 1)",
         run_inspect);
     add_options(*command, {{"--data DIR", options->data, "Folder of the store, or rados:POOL[/NAMESPACE]", is_not_empty,
                             shows_default},
@@ -203,7 +203,7 @@ void add_inspect_command(CLI::App& app, Invocation& invocation) {
                            {"--verify", options->verify,
                             "read and check everything: table files, logs, records, blocks, dictionaries, seals"},
                            {"--sizes", options->sizes,
-                            "how many bytes each kind of rows and each column takes, and what stands beside them",
+                            "how many bytes each kind of rows and each column takes, and the bytes beside them",
                             excludes({"--verify"})}});
     add_options(*command, output_rows(options->output));
 }

@@ -265,7 +265,7 @@ Result<Done> collect_garbage(const SessionsOptions& options, const std::string& 
     }
     if (!rules.size_bytes && !rules.age_ns && !rules.count) {
         return Error{ErrorCode::kUsage,
-                     "gc: say what is to be kept: --keep 10g, --keep 30d or --keep-last 20 (see --help)"};
+                     "gc: give the data to keep: --keep 10g, --keep 30d or --keep-last 20 (see --help)"};
     }
     PERFLEET_TRY(open_reader(options));
     const auto size_before = PERFLEET_TRY(size_of_store(folder));
@@ -312,9 +312,8 @@ void add_sessions_commands(CLI::App& app, Invocation& invocation) {
     const char* const kIdHelp = "its name, first digits of its id, last, or last~1";
 
     const auto [name, name_options] = add("name", "Give a session a name, by which --session finds it", name_chosen);
-    add_options(*name,
-                {{"session ID", name_options->session, kIdHelp, is_required, is_not_empty},
-                 {"name NAME", name_options->given_name, "up to 64 bytes; '' takes the name away", is_required}});
+    add_options(*name, {{"session ID", name_options->session, kIdHelp, is_required, is_not_empty},
+                        {"name NAME", name_options->given_name, "up to 64 bytes; '' removes the name", is_required}});
     name->footer("Of several sessions of one name --session takes the one that began last.");
 
     const auto [rm, rm_options] = add("rm", "Remove sessions, and free the disk space that they take", remove_named);
@@ -329,12 +328,12 @@ void add_sessions_commands(CLI::App& app, Invocation& invocation) {
     add_options(*rm, output_rows(rm_options->output));
 
     const auto [gc, gc_options] = add("gc", "Remove the oldest sessions", collect_garbage);
-    add_options(
-        *gc, {{"--keep SIZE|AGE", gc_options->keep,
-               "keep so much of the store (500m, 10g), or what is so young (12h, 30d, 8w); both: twice", is_one_each},
-              {"--keep-last N", gc_options->keep_last, "keep the last N sessions",
-               is_between(std::uint64_t{1}, std::uint64_t{1} << 32U)},
-              {"-n,--dry-run", gc_options->is_dry_run, "list what would be removed, and remove nothing"}});
+    add_options(*gc, {{"--keep SIZE|AGE", gc_options->keep,
+                       "keep so much of the store (500m, 10g), or data up to this age (12h, 30d, 8w); both: twice",
+                       is_one_each},
+                      {"--keep-last N", gc_options->keep_last, "keep the last N sessions",
+                       is_between(std::uint64_t{1}, std::uint64_t{1} << 32U)},
+                      {"-n,--dry-run", gc_options->is_dry_run, "list what would be removed, and remove nothing"}});
     gc->footer(
         "Sessions are removed as perfleet sessions rm does it. The last one always stays,\n"
         "and so do those that run while a gateway writes to the folder.");

@@ -96,7 +96,7 @@ Result<Done> fetch(const SymbolsOptions& options, const std::string& folder) {
         ::setenv("DEBUGINFOD_URLS", options.servers.c_str(), 1);
     }
     if (!has_debuginfod_urls()) {
-        return Error{ErrorCode::kUsage, "which servers? name them with --debuginfod, or in DEBUGINFOD_URLS"};
+        return Error{ErrorCode::kUsage, "no servers: name them with --debuginfod, or in DEBUGINFOD_URLS"};
     }
     auto writer = PERFLEET_TRY(SymbolWriter::open(folder));
     const auto builds = PERFLEET_TRY(chosen_builds(options, writer.reader()));

@@ -9,7 +9,7 @@ import type { Tab } from './tab.js';
 export const losses: Tab = {
     name: 'losses',
     title: 'Ledger',
-    hint: 'What was produced, stored, expired and lost, and why',
+    hint: 'Rows produced, stored, expired and lost, with the reasons',
     words: ['session', 'select', 'from', 'until'],
     async open(place) {
         const params = paramsOf(place.selection, ['session', 'select', 'from', 'until']);

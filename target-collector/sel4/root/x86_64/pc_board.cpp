@@ -74,7 +74,7 @@ BoardClock PcBoard::find_clock() const {
 ByteStream& PcBoard::open_stream(const RunWords& words, std::uint64_t /*seed*/) {
     if (words.gateway) {
         perfleet_panic("seL4", 0,
-                       "gateway=: this board has no network, for its cards are PCI's; COM2 leads to the gateway");
+                       "gateway=: this board has no network, because its cards are PCI's; COM2 leads to the gateway");
     }
     line_.refuse_what_was_said();
     return stream_;

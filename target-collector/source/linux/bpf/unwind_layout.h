@@ -141,7 +141,7 @@ struct unwind_code {
     UNWIND_U32 pid;
     UNWIND_U32 check; /* python_check() */
     int first_line;
-    UNWIND_U32 lines_size; /* bytes of `lines`; 0: there are more than it has room for, or they can't be read */
+    UNWIND_U32 lines_size; /* bytes of `lines`; 0: there are more than it has space for, or they can't be read */
     struct unwind_text name;
     struct unwind_text file_name;
     char lines[UNWIND_LINES_BYTES];
@@ -166,5 +166,5 @@ struct off_cpu_state {
     UNWIND_U32 cpu_count;      /* outputs of one kind */
     UNWIND_U64 period_ns;      /* about so much time off the CPU has one record */
     UNWIND_U64 missed;         /* times that a thread went off the CPU and there was no memory to note it */
-    UNWIND_U64 targets_missed; /* processes that were forked and found no room among the targets */
+    UNWIND_U64 targets_missed; /* forked processes for which the targets have no space */
 };

@@ -411,7 +411,7 @@ static __always_inline int read_text(__u64 at, struct unwind_text* text) {
            bpf_probe_read_user(text->content, size, (const void*)(content + all - size)) == 0;
 }
 
-/* Puts a code object into `codes`. 0: not all of it can be read now, or there is no room. */
+/* Puts a code object into `codes`. 0: not all of it can be read now, or there is no space. */
 __attribute__((noinline)) int emit_code(__u64 address) {
     const __u32 zero = 0;
     struct unwind_code* const code = bpf_map_lookup_elem(&codes_at_hand, &zero);

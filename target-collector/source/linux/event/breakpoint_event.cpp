@@ -14,7 +14,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::string_view kPrefix = "mem:";
-constexpr std::string_view kAccessWords = "behind the address stands r (read), w (written), rw or x (executed)";
+constexpr std::string_view kAccessWords = "after the address comes r (read), w (written), rw or x (executed)";
 
 // Takes the text up to one of `ends`, which stays in `rest`.
 std::string_view take_until(std::string_view& rest, std::string_view ends) {
@@ -48,7 +48,7 @@ Result<SingleEvent> parse_breakpoint(std::string_view text) {
     const auto address = parse_number(take_until(rest, "/:"));
     if (!address) {
         return event_error(text,
-                           "behind 'mem:' stands an address, as 0x601040; 'nm PROGRAM' lists those of its variables "
+                           "after 'mem:' comes an address, such as 0x601040; 'nm PROGRAM' lists those of its variables "
                            "and functions");
     }
     std::optional<std::uint64_t> length;

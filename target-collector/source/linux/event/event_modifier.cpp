@@ -23,7 +23,7 @@ bool is_modifier(std::string_view letters) {
 
 std::string modifier_trouble(std::string_view letters) {
     if (has(letters, ':')) {
-        return "modifiers stand together behind one colon, as in cycles:uk";
+        return "modifiers go together after one colon, as in cycles:uk";
     }
     if (const std::size_t at = letters.find_first_not_of(kOrder); at != std::string_view::npos || letters.empty()) {
         return (letters.empty() ? std::string("a modifier is missing")
@@ -38,7 +38,7 @@ std::string modifier_trouble(std::string_view letters) {
             return "'ppp' is the most precise";
         }
         if (letter != 'p' && count > 1) {
-            return "the modifier '" + std::string(1, letter) + "' stands there twice";
+            return "the modifier '" + std::string(1, letter) + "' occurs twice";
         }
     }
     if (has(letters, 'p') && has(letters, 'P')) {

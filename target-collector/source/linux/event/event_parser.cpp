@@ -127,7 +127,7 @@ private:
             return trouble_at(at_, "a comma is missing");
         }
         if (!modifiers.empty() && !modifiers.starts_with(':')) {
-            return trouble_at(behind, "behind a group stands a comma, or a colon and modifiers");
+            return trouble_at(behind, "after a group comes a comma, or a colon and modifiers");
         }
         if (const std::string trouble = modifiers.empty() ? "" : modifier_trouble(modifiers.substr(1));
             !trouble.empty()) {
@@ -142,7 +142,7 @@ private:
         for (std::size_t i = 0; i < members.size(); ++i) {
             SingleEvent& member = members[i];
             if (has_letter(member.modifiers, 'S') || (has_letter(modifiers, 'S') && number == 0)) {
-                return event_error(member.base, "'S' stands behind the brace of a group of two events or more");
+                return event_error(member.base, "'S' goes after the brace of a group of two events or more");
             }
             if (i > 0 && has_letter(modifiers, 'S') && member.spec.is_tracepoint()) {
                 return event_error(member.base,

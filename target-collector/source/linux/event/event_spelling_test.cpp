@@ -267,7 +267,7 @@ constexpr Spelling kRefused[] = {
      "-e software/cpu-clok/: the PMU 'software' has no term or event 'cpu-clok'; did you mean "
      "'cpu-clock'?"},
     {"cpu/umask=0x100/", "-e cpu/umask=0x100/: 'umask': at most 0xff"},
-    {"cpu/umask=x/", "-e cpu/umask=x/: 'umask': a number stands behind it, decimal or 0x…"},
+    {"cpu/umask=x/", "-e cpu/umask=x/: 'umask': a number must follow it, decimal or 0x…"},
     {"cpu/far=1/", "-e cpu/far=1/: 'far': the kernel wants it in 'config3', which perfleet can't fill in"},
     {"hv_24x7/clocks/", "-e hv_24x7/clocks/: 'clocks' needs a value of 'domain': write hv_24x7/clocks,domain=…/"},
     {"cpu", "-e cpu: this is a PMU, of which an event is named, as cpu/cache-misses/"},
@@ -297,7 +297,7 @@ constexpr Spelling kRefused[] = {
      "-e cycles/overwrite/: 'overwrite': rings that overwrite themselves aren't read; leave it "
      "out"},
     {"cycles/period=1",
-     "-e cycles/period=1: the second '/' is missing; terms stand between two, as in "
+     "-e cycles/period=1: the second '/' is missing; terms go between two, as in "
      "cycles/period=1000/"},
     {"sched:sched_switch/name=x/",
      "-e sched:sched_switch/name=x/: 'name': a tracepoint keeps its own name, by which "
@@ -306,25 +306,25 @@ constexpr Spelling kRefused[] = {
      "-e cycles:X: there is no modifier 'X'; there are u (user space), k (kernel), h (hypervisor), I (not "
      "idle), G (guest), H (host), p to ppp and P (precise), D (pinned), e (exclusive), W (weak group), "
      "S (group sampled by its first event)"},
-    {"cycles:u:k", "-e cycles:u:k: modifiers stand together behind one colon, as in cycles:uk"},
-    {"cycles:uu", "-e cycles:uu: the modifier 'u' stands there twice"},
+    {"cycles:u:k", "-e cycles:u:k: modifiers go together after one colon, as in cycles:uk"},
+    {"cycles:uu", "-e cycles:uu: the modifier 'u' occurs twice"},
     {"cycles:pppp", "-e cycles:pppp: 'ppp' is the most precise"},
     {"cycles:b", "-e cycles:b: 'b' shares counters by BPF, which only perf stat does: leave it out"},
     {"{cycles:p,cs:ppp}:p", "-e cs: with the modifiers of its group: 'ppp' is the most precise"},
     {"{cycles,cs:D}", "-e cs: only a group's first event can be pinned (D) or exclusive (e)"},
     {"cycles:S",
      "-e cycles:S: 'S' is a group's, whose first event is sampled with the counts of all: {cycles,instructions}:S"},
-    {"{cycles:S,cs}", "-e cycles: 'S' stands behind the brace of a group of two events or more"},
+    {"{cycles:S,cs}", "-e cycles: 'S' goes after the brace of a group of two events or more"},
     {"{cycles,sched:sched_switch}:S",
      "-e sched:sched_switch: in a group with 'S' only the first event has samples with fields; put the tracepoint "
      "first, or leave 'S' out"},
     {"cycles,cycles", "-e cycles: it is named twice; give one another name, as cycles/name=second/"},
     {"mem:main:x",
-     "-e mem:main:x: behind 'mem:' stands an address, as 0x601040; 'nm PROGRAM' lists those of its "
+     "-e mem:main:x: after 'mem:' comes an address, such as 0x601040; 'nm PROGRAM' lists those of its "
      "variables and functions"},
     {"mem:0/3", "-e mem:0/3: a breakpoint's length is 1, 2, 4 or 8 bytes"},
     {"mem:0:rwx", "-e mem:0:rwx: no processor breaks on execution and on access at once: write two events, :x and :rw"},
-    {"mem:0:ww", "-e mem:0:ww: behind the address stands r (read), w (written), rw or x (executed)"},
+    {"mem:0:ww", "-e mem:0:ww: after the address comes r (read), w (written), rw or x (executed)"},
     {"breakpoint/config=1/", "-e breakpoint/config=1/: breakpoints are written mem:ADDRESS, as mem:0x601040:w"},
     {"tracepoint/config=316/", "-e tracepoint/config=316/: tracepoints are written SYSTEM:NAME, as sched:sched_switch"},
     {"uprobe/retprobe/",

@@ -47,7 +47,7 @@ std::optional<std::uint64_t> number_of(const EventTerm& term) {
 Result<Done> take_number(std::string_view event, const EventTerm& term, EventSpec& spec) {
     const auto number = number_of(term);
     if (!number) {
-        return term_error(event, term, "a number stands behind it, decimal or 0x…");
+        return term_error(event, term, "a number must follow it, decimal or 0x…");
     }
     if (term.name == "config") {
         spec.config = *number;

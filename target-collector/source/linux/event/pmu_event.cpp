@@ -203,7 +203,7 @@ private:
             return unknown_term(term);
         }
         const auto value = term.value ? parse_number(*term.value) : std::optional<std::uint64_t>{1};
-        std::string trouble = "a number stands behind it, decimal or 0x…";
+        std::string trouble = "a number must follow it, decimal or 0x…";
         if (!value || !fill_bits(format, *value, spec_, trouble)) {
             return event_error(event_, "'" + std::string(term.name) + "': " + trouble);
         }

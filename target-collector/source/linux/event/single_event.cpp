@@ -79,7 +79,7 @@ Result<SlashParts> split_at_slashes(std::string_view text) {
         is_quoted = is_quoted != (text[close] == '\'');
     }
     if (close >= text.size()) {
-        return event_error(text, "the second '/' is missing; terms stand between two, as in cycles/period=1000/");
+        return event_error(text, "the second '/' is missing; terms go between two, as in cycles/period=1000/");
     }
     parts.terms = text.substr(open + 1, close - open - 1);
     parts.modifiers = text.substr(close + 1);
@@ -175,7 +175,7 @@ private:
     // Adds modifiers, and the terms that all kinds of events take.
     Result<SingleEvents> finish(SingleEvents events, const SlashParts& parts, std::optional<std::string_view> rest) {
         if (parts.terms && rest) {
-            return event_error(text_, "modifiers stand behind the second '/'");
+            return event_error(text_, "modifiers go after the second '/'");
         }
         const std::string_view modifiers = parts.terms ? parts.modifiers : rest.value_or(std::string_view{});
         if (const std::string trouble = modifier_trouble(modifiers); !trouble.empty() && (rest || !modifiers.empty())) {
@@ -239,7 +239,7 @@ private:
 
     Result<SingleEvents> parse_probes(std::string_view name, const SlashParts& parts) const {
         if (parts.terms) {
-            return event_error(text_, "a probe has no terms: leave out what stands between the slashes");
+            return event_error(text_, "a probe has no terms: leave out the text between the slashes");
         }
         auto specs = PERFLEET_TRY(find_probes(text_, name, places_.probes));
         SingleEvents events;
@@ -339,7 +339,7 @@ Result<std::vector<SingleEvent>> parse_as_bpftrace(std::string_view text, const 
         const std::uint64_t hertz = rate_hz(*rest);
         auto events = PERFLEET_TRY(SingleEventParser("cpu-clock", places).parse());
         if (hertz == 0) {
-            return event_error(text, "behind profile: stands a rate in whole Hz, or a part of a second: hz:99, ms:10");
+            return event_error(text, "after profile: comes a rate in whole Hz, or a part of a second: hz:99, ms:10");
         }
         events.front().spec.frequency_hz = hertz;
         return events;

@@ -119,7 +119,7 @@ std::optional<double> EventCount::scaled() const {
 
 Result<std::unique_ptr<EventCounts>> EventCounts::open(std::span<const EventSpec> events, const Scope& scope) {
     if (const auto probe = std::ranges::find_if(events, &EventSpec::is_probe); probe != events.end()) {
-        return event_error(probe->name, "programs write it, and nobody counts it; perfleet record stores each row");
+        return event_error(probe->name, "programs write it, and it isn't counted; perfleet record stores each row");
     }
     const auto places = PERFLEET_TRY(places_of(scope));
     std::unique_ptr<EventCounts> counts{new EventCounts};
