@@ -30,7 +30,7 @@ bool matches(const std::string& text, const std::string& pattern) {
 
 constexpr const char* kTime = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z";
 
-// What `write` writes to standard error while that is `fd`.
+// The text that `write` writes to standard error, which is `fd` meanwhile.
 void with_standard_error(int fd, const std::function<void()>& write) {
     std::fflush(stderr);
     const int kept = dup(STDERR_FILENO);

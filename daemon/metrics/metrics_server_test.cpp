@@ -178,7 +178,7 @@ TEST(ProcessMetrics, TellWhatTheKernelTells) {
     EXPECT_LE(start_s, static_cast<double>(time(nullptr)) + 1);
 }
 
-// The reader itself: what it must refuse.
+// The reader itself: texts that it must refuse.
 TEST(ExpositionReader, RefusesWhatBreaksTheFormat) {
     const std::string head = "# HELP a_total A.\n# TYPE a_total counter\n";
     EXPECT_EQ(read_exposition(head + "a_total{b=\"c\"} 1\n").all_problems(), "");

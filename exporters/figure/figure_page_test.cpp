@@ -1,4 +1,4 @@
-// Heat maps as figures, and the pages of figures: what a browser is given holds what the answer says.
+// Heat maps as figures, and the pages of figures: the data for a browser equal the answer.
 #include "exporters/figure/figure_page.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What exports really take, as operator new sees it, beside what they may.
+// Memory that exports really take, as operator new sees it, against their limit.
 #include <gtest/gtest.h>
 
 #include "exporters/format/export_format.h"
@@ -10,7 +10,7 @@ namespace perfleet::export_memory_limit_test {
 namespace {
 
 constexpr std::size_t kThreads = 30'000;
-// Blocks that are read, and what stands beside everything that grows.
+// Blocks that are read, and the overhead beside everything that grows.
 constexpr std::size_t kOnTopBytes = 6U << 20;
 
 class NoSink final : public ExportSink {

@@ -1,4 +1,4 @@
-// One session whose definitions can't be: no query command and no export fails for it, and the answers of the other
+// One session with impossible definitions: no query command and no export fails for it, and the answers of the other
 // session's rows stay the same.
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ std::unique_ptr<Store> store_of_good() {
     return store;
 }
 
-// A chain of 1,500 nodes over two batches, a node that calls itself, callers that nobody defined or that come later,
+// A chain of 1,500 nodes over two batches, a node that calls itself, callers without a definition or with a later one,
 // images, strings and nodes that were something else before.
 void put_odd(Store& store) {
     std::vector<SampleBatch::Stack> deep;

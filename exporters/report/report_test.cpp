@@ -175,7 +175,7 @@ TEST(Report, SessionsThatDoNotFitLoseTheirSparedColumnsFirst) {
     EXPECT_TRUE(has(13, "rows  time\n"));
     EXPECT_TRUE(has(9, "rows\n   2\n"));
     EXPECT_TRUE(has(9, "columns:\nid, time;\n--wide\n"));
-    // Nothing is left to go: rows stand on their side.
+    // No column can be dropped any more: the table is transposed.
     EXPECT_TRUE(has(3, "time [cycles]  "));
     const Answer other = sample_answer();
     EXPECT_EQ(format_sessions(other, {}), format_report(other, ReportFormat::kText));
@@ -259,7 +259,7 @@ TEST(ReportOnScreen, SessionsKeepTheirLabelsBesideAShorterCommand) {
         const std::string text = shown(answer);
         return text.starts_with(lines) ? testing::AssertionSuccess() : testing::AssertionFailure() << text;
     };
-    // What is alike in all rows goes first.
+    // Columns with equal values in all rows are dropped first.
     EXPECT_TRUE(begins(session_list("vm", "cpu-clock"),
                        "session   start                 state    rows  command          labels\n"
                        "aaaaaa00  2026-11-30T20:00:34Z  ended  123456  make -C… --jobs  build=m…nightly\n"));
@@ -326,7 +326,7 @@ TEST(ReportOnScreen, RowsOfSessionsStandBelowTheirSession) {
               "\n"
               "rows: 17 produced, all stored\n");
     answer.rows.erase(answer.rows.begin() + 1);
-    // As long as tells them apart.
+    // As long as needed to distinguish them.
     EXPECT_EQ(format_report(answer, ReportFormat::kText, {50}),
               "                                produced  stored\n"
               "session      target  event        [rows]  [rows]\n"

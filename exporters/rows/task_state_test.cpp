@@ -7,7 +7,8 @@
 namespace perfleet {
 namespace {
 
-// Where perf finds a byte, once what it needs is written; nothing if the state has no mapping of it.
+// The place where perf finds a byte, once the records that it needs are written; nothing if the state has no mapping of
+// it.
 std::optional<std::uint64_t> address_of(TaskState& tasks, std::uint32_t pid, ExportedImage image,
                                         std::uint64_t offset) {
     const auto place = tasks.place(pid, image, offset);

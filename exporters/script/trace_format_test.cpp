@@ -98,7 +98,7 @@ TEST(TraceFormat, OfNoUseHasNoText) {
     EXPECT_EQ((TraceFormat{"sys", far, no_function}.text(0, row())), "");
 }
 
-// Under the sanitizers: whatever the row says of its dynamic fields, and wherever it was cut.
+// Under the sanitizers: rows with any dynamic fields, cut anywhere.
 TEST(TraceFormat, BrokenRowsAreHarmless) {
     std::mt19937 random{5};
     TraceFormat format{"sys", format_of(R"("%s %d %s", __get_str(text), REC->pair[1], REC->word)"), no_function};

@@ -271,7 +271,7 @@ INSTANTIATE_TEST_SUITE_P(AdmitBatch, RefusedBatch, testing::ValuesIn(refusals())
                          [](const auto& refusal) { return refusal.param.name; });
 
 TEST(AdmitBatch, RefusesEverySingleBitThatTheSealCovers) {
-    // One bit of the frame at a time: it must be refused, or say the same as before (fields outside the seal).
+    // One bit of the frame at a time: it must be refused, or mean the same as before (fields outside the seal).
     const AdmittedBatch sent = good_batch().build();
     const sample::Frame frame = sample::batch(sent);
     Decoder decoder;

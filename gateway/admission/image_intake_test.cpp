@@ -71,7 +71,7 @@ TEST_F(ImageIntakeTest, AsksOnePeerForOneImageAtATime) {
     answer(one, content(30), 0);
     EXPECT_EQ(request()->build_id, "two");
     commit();
-    // It is stored now: nobody is asked for it, not even by a gateway that was started since.
+    // It is stored now: no peer is asked for it, not even by a gateway that was started since.
     pass(limits::kAckIntervalNs);
     EXPECT_FALSE(request("other").has_value());
     open();
@@ -137,7 +137,7 @@ TEST_F(ImageIntakeTest, SaysWhenItNeedsNothingMoreOfLaterOffers) {
     EXPECT_EQ(end->build_id, "");
     commit();
     EXPECT_EQ(store_->image("two").value()->type, 1);
-    // What it has it doesn't ask for.
+    // It doesn't request images that it has.
     take("peer", sample::image_offers(kSession, {one, two}));
     EXPECT_EQ(request()->build_id, "");
     EXPECT_FALSE(request().has_value());
@@ -223,7 +223,7 @@ TEST_F(ImageIntakeTest, RefusesAndCountsWhatIsNotOfTheBuild) {
     EXPECT_TRUE(store_->image("one").value().has_value());
 }
 
-// A gateway whose images are checked elsewhere, and when the test says so.
+// A gateway whose images are checked elsewhere, when the test chooses.
 class ImageChecksTest : public ImageIntakeTest {
 protected:
     ImageChecksTest() {
@@ -241,7 +241,7 @@ protected:
         ingest_->image_checked(std::move(done), now_);
     }
 
-    // What the peer is asked for it sends, until it is asked for nothing more.
+    // The peer sends what is requested, until nothing more is requested.
     void answer_all(std::string_view routing_id, SessionId session, const std::string& bytes) {
         while (const auto asked = request(routing_id)) {
             ASSERT_NE(asked->build_id, "");

@@ -119,7 +119,7 @@ TEST_F(ControlServerTest, IsForItsOwnUserAlone) {
     EXPECT_EQ(gone.error().code, ErrorCode::kNotFound);
 }
 
-// As another user of this machine: kept out by the file's mode, and by the kernel's word when that was opened wide.
+// As another user of this machine: refused by the file's mode, and by the kernel's credentials when the mode is open.
 TEST_F(ControlServerTest, ListensToNobodyElseWhateverTheFilesMode) {
     if (geteuid() != 0) {
         GTEST_SKIP() << "becomes another user, which root alone can";
@@ -139,7 +139,7 @@ TEST_F(ControlServerTest, ListensToNobodyElseWhateverTheFilesMode) {
             if (!fd.ok()) {
                 _exit(fd.error().code == ErrorCode::kPermission ? 1 : 8);
             }
-            alarm(kTimeoutMs / 1'000);  // who was let in would wait for ever
+            alarm(kTimeoutMs / 1'000);  // an accepted client would wait forever
             char byte = 0;
             _exit(recv(fd->get(), &byte, 1, 0) == 0 ? 2 : 3);
         }
@@ -160,7 +160,7 @@ TEST_F(ControlServerTest, ListensToNobodyElseWhateverTheFilesMode) {
 }
 
 TEST_F(ControlServerTest, TakesThePlaceOfOneThatWasKilled) {
-    // As a kill leaves it: a file, and nobody who listens.
+    // As a kill leaves it: a file without a listener.
     control_server_.reset();
     ASSERT_TRUE(listen_control_socket(below_.string()).ok());
     EXPECT_EQ(connect_control_socket(below_.string()).error().code, ErrorCode::kNotFound);

@@ -1,4 +1,4 @@
-// Batches of hours to come: one of the two clocks is wrong, and nobody knows which.
+// Batches of hours to come: one of the two clocks is wrong, and it is unknown which.
 #include <gtest/gtest.h>
 
 #include "gateway/admission/intake_limits.h"

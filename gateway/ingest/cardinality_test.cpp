@@ -34,7 +34,7 @@ TEST(Cardinality, LabelsThatNobodyHadBeforeAreCounted) {
     EXPECT_FALSE(cardinality.admit(session_of(1, {{"a", "1"}, {"b", "1"}, {"c", "1"}}), 0).has_value());
     EXPECT_TRUE(cardinality.admit(session_of(1, {{"a", "2"}, {"b", "2"}}), 0).has_value());
     EXPECT_FALSE(cardinality.admit(session_of(1, {{"a", "1"}, {"b", "2"}}), 0).has_value());
-    // Known ones cost nothing, whoever has them.
+    // Known ones cost nothing, for any owner.
     for (std::uint64_t target = 2; target < 5; ++target) {
         EXPECT_FALSE(cardinality.admit(session_of(target, {{"a", "1"}, {"b", "1"}, {"c", "1"}}), 0).has_value());
     }

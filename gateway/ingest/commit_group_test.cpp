@@ -16,7 +16,7 @@ namespace {
 
 using sample::ReplyType;
 
-// A store over another one that fails where it is told to.
+// A store over another one that fails at chosen calls.
 class FailingStore final : public StoreOver {
 public:
     enum class Step { kNone, kDefine, kPut, kWatermark, kEnd, kImage, kSync };
@@ -118,7 +118,7 @@ TEST_F(FailedStore, ThatIsDamagedEndsTheGateway) {
     EXPECT_EQ(done.error().code, ErrorCode::kCorrupt);
 }
 
-// What wasn't synced may be gone.
+// Unsynced data may be gone.
 TEST_F(FailedStore, IsGivenTheSessionAgainAfterASyncThatFailed) {
     say_hello();
     send_batch(1);

@@ -27,7 +27,7 @@ protected:
                 std::string_view peer = "peer", SessionId session = kSession) {
         take(peer, sample::controlled(session, number, static_cast<std::uint16_t>(outcome), reason));
     }
-    // What came of the one request that was answered.
+    // The outcome of the one request that was answered.
     RequestAnswer outcome() {
         const auto answers = ingest_->take_request_answers();
         EXPECT_EQ(answers.size(), 1U);
@@ -95,7 +95,7 @@ TEST_F(Orders, AreRepeatedWithTheSameNumberEachSecondAndAtOnceAfterAReconnect) {
     EXPECT_EQ(all[1].type, ReplyType::kControl);
     EXPECT_EQ(all[1].number, 1U);
     answer(1, ControlOutcome::kApplied, "", "again");
-    answer(1, ControlOutcome::kApplied, "", "again");  // repeated, for it was asked twice
+    answer(1, ControlOutcome::kApplied, "", "again");  // repeated, because it was asked twice
     EXPECT_EQ(outcome().outcome, RequestOutcome::kApplied);
     pass(2 * kSecond);
     EXPECT_EQ(sent("again").size(), 0U);
@@ -106,7 +106,7 @@ TEST_F(Orders, OfOneSessionGoOneAfterTheOther) {
     place(1, ControlCommand::kStop);
     place(2, ControlCommand::kStart);
     EXPECT_EQ(sent().size(), 1U);
-    answer(2, ControlOutcome::kApplied);  // of one that wasn't given yet
+    answer(2, ControlOutcome::kApplied);  // of a request that wasn't placed yet
     expect_none();
     answer(1, ControlOutcome::kApplied);
     EXPECT_EQ(outcome().ticket, 1U);
@@ -145,7 +145,7 @@ TEST_F(Orders, EndWithTheOperatorsTimeoutAndSaySo) {
     EXPECT_EQ(answers[0].reason, "none within 10 s; it may have been applied");
     EXPECT_EQ(answers[1].outcome, RequestOutcome::kNoAnswer);
     EXPECT_NE(answers[1].reason.find("was not sent"), std::string::npos);
-    // One that comes late is of no order any more, and the next one has another number.
+    // An outcome that comes late belongs to no request any more, and the next request has another number.
     answer(1, ControlOutcome::kApplied);
     expect_none();
     replies();
@@ -191,7 +191,7 @@ TEST_F(Orders, TooManyAreRefusedAndNothingATargetSaysIsKept) {
     expect_none();
     place(99);
     EXPECT_EQ(outcome().outcome, RequestOutcome::kRefused);
-    // Of requests that nobody gave, as many as it likes, and with as long a reason as it likes.
+    // Outcomes of requests that were never placed, in any number and with reasons of any length.
     for (std::uint64_t number = 2; number < 10'000; ++number) {
         answer(number, ControlOutcome::kFailed, "why not");
     }

@@ -82,7 +82,7 @@ TEST(CreditAccounts, OneWithLargeBatchesLeavesRoomForOthers) {
 
 TEST(CreditAccounts, SlowPeersWithLargeWindowsKeepNoNewcomerWaiting) {
     CreditAccounts credit{kBudgetBytes};
-    // Each came when there were fewer, was promised more than the later ones, and doesn't use it.
+    // Each came when there were fewer, was granted more than the later ones, and doesn't use it.
     std::vector<CreditAccount> early(200, account_of(1'000));
     std::vector<Seq> granted(early.size());
     for (std::size_t i = 0; i < early.size(); ++i) {
@@ -108,7 +108,7 @@ TEST(CreditAccounts, IdlePromisesAreWrittenOff) {
     EXPECT_FALSE(credit.can_promise(other));
     credit.write_off(idle, limit, intake_limits::kCreditHoldNs);
     EXPECT_TRUE(credit.can_promise(other));
-    // It stands all the same, and isn't counted when it is looked at again.
+    // It stays valid, and isn't counted again at the next check.
     EXPECT_EQ(credit.raise(idle, Seq{0}, limit, 2, intake_limits::kCreditHoldNs), limit);
     EXPECT_EQ(credit.promised_bytes(), 0U);
 }

@@ -1,5 +1,5 @@
-// A crowd over one gateway with a small memory: what it holds stays within bounds, those who keep the rules all come
-// through, and who doesn't harms himself alone.
+// A crowd over one gateway with a small memory: its memory stays within bounds, peers that keep the rules all get
+// through, and a peer that doesn't harms only itself.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace {
 using sample::Reply;
 using sample::ReplyType;
 
-// A collector as the rules want it: sends in order within its credit, and again what isn't acknowledged after a reset.
+// A collector that keeps the rules: sends in order within its credit, and sends again what isn't acknowledged after a
+// reset.
 struct Honest {
     std::uint64_t number = 0;
     std::uint64_t batch_count = 0;
@@ -153,7 +154,7 @@ TEST_F(FairnessTest, WhoNeverUsesItsCreditKeepsNobodyWaiting) {
     }
     Honest& last = idle.back();
     EXPECT_EQ(last.send_limit, 0U);
-    // Those who got the first promises, and those who got theirs after them.
+    // Those with the first credit, and those with credit after them.
     for (std::uint64_t ns = 0; ns <= 3 * intake_limits::kCreditHoldNs; ns += limits::kAckIntervalNs) {
         pass(limits::kAckIntervalNs);
         expect_within_bounds();
@@ -210,7 +211,7 @@ TEST_F(FairnessTest, WhoGoesOnSendingNonsenseIsCutOff) {
         take("vandal", sample::Frame(24, std::byte{0xff}));
     }
     EXPECT_TRUE(link_.cut_off.empty());
-    // Some of it is forgiven with time.
+    // Some strikes decay with time.
     pass(limits::kAckIntervalNs);
     for (std::uint32_t i = 0; i < intake_limits::kStrikesMax / 2; ++i) {
         take("vandal", sample::Frame(24, std::byte{0xff}));

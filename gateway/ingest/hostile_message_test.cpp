@@ -1,4 +1,4 @@
-// What must not be sent: each is turned away, counted under its reason, and costs no more than its own size.
+// Invalid messages: each is rejected, counted under its reason, and costs no more than its own size.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -89,8 +89,8 @@ TEST_F(HostileMessage, SegmentsWithoutEnd) {
 TEST_F(HostileMessage, PointersInCirclesAndListsOfNothing) {
     // Half a billion elements of no size.
     expect_malformed(frame_of(message_of(100, 0xffff'fff8'0000'0001)), MessageMalformed::kUnreadable);
-    // Structs that point back at themselves, as deep as one likes to follow; far pointers to far pointers;
-    // capabilities. What can be read of them is a stranger's.
+    // Structs that point back at themselves, as deep as a reader follows; far pointers to far pointers; capabilities.
+    // Everything readable in them is untrusted.
     for (const std::uint64_t pointer :
          {0x0001'0001'ffff'fffcULL, 0x0001'0004'ffff'fff8ULL, 0x0003'0003'ffff'fff0ULL, 0x0000'0000'0000'0002ULL,
           0x0000'0000'0000'0006ULL, 0x0000'0000'0000'0003ULL, 0xffff'ffff'ffff'ffffULL}) {

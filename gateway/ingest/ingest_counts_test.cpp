@@ -1,4 +1,4 @@
-// What ingest counts about itself: losses, durations, commits.
+// Counters of ingest: losses, durations, commits.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -103,7 +103,7 @@ TEST_F(IngestHello, SaysThatTheStoreLacksWhatItsCollectorNoLongerHas) {
 
 class IngestMonotonicity : public IngestTest {
 protected:
-    // A collector without a spool on disk says so, with what its clock reads.
+    // A collector without a spool on disk reports that, with the reading of its clock.
     Reply answer_to(std::uint64_t clock, std::uint64_t oldest_retained, const std::string& peer) {
         take(peer, sample::hello_with(sample_session(kTarget, kSession), [&](wire::Hello::Builder hello) {
                  hello.setClockTicks(clock);
@@ -160,7 +160,7 @@ TEST_F(IngestMonotonicity, ASessionWhoseSequenceWentBackIsRefused) {
     }
     commit();
     replies();
-    // All of them may be on their way still.
+    // All of them may still be on their way.
     EXPECT_EQ(answer_to(100'000, 1, "peer").type, ReplyType::kWelcome);
     EXPECT_EQ(answer_to(100'000, 40, "other").type, ReplyType::kWelcome);
     expect_refused(100'000, 39, "keeps batches from 39 on where 40 is the first that it can");
@@ -368,7 +368,7 @@ TEST_F(IngestBatch, OfOtherContentIsAConflictAndNeverStored) {
     EXPECT_TRUE(stored_seqs(BucketNumber{kSampleBucket.value - 1}).empty());
 }
 
-// Its reply may have got lost: a prefix that passed over it would tell the collector that it is stored.
+// Its reply may have got lost: a prefix beyond it would mean to the collector that it is stored.
 TEST_F(IngestBatch, RefusedIsPassedOverOnceTheCollectorKnows) {
     say_hello();
     replies();
@@ -500,7 +500,7 @@ TEST_F(IngestBatch, RefusedIsPassedOverByABatchThatIsThereAlready) {
     }
 }
 
-// A peer's connection holds few replies: were all its refusals told before it, the Welcome would never arrive.
+// A peer's connection holds few replies: if all its refusals were sent before it, the Welcome would never arrive.
 TEST_F(IngestHello, TellsFewRefusalsBeforeTheWelcome) {
     say_hello();
     for (std::uint64_t seq = 1; seq <= 50; ++seq) {
@@ -512,7 +512,7 @@ TEST_F(IngestHello, TellsFewRefusalsBeforeTheWelcome) {
     ASSERT_EQ(replies_again.size(), intake_limits::kRefusalsRememberedMax + 1);
     EXPECT_EQ(replies_again.back().type, ReplyType::kWelcome);
     EXPECT_EQ(replies_again.front().seq, 43U);
-    // Only those of which the collector doesn't show that it knows.
+    // Only the refusals that the collector doesn't show to have received.
     say_hello("once more", Seq{50});
     const auto rest = replies("once more");
     ASSERT_EQ(rest.size(), 2U);
@@ -693,7 +693,7 @@ TEST_F(IngestBye, IsFinishedOnceItIsDurable) {
     }
 }
 
-// Of peers that have gone nothing tells but a message to them, and after the last acknowledgement there is none.
+// Only a message to a peer shows that it has gone, and after the last acknowledgement there is none.
 TEST_F(IngestBye, ItsPeerIsForgottenAWhileLater) {
     say_hello();
     take("peer", sample::bye(kSession, {}));
@@ -705,7 +705,7 @@ TEST_F(IngestBye, ItsPeerIsForgottenAWhileLater) {
     pass(intake_limits::kEndedPeerKeptNs);
     pass(0);  // counts are those before a round
     EXPECT_EQ(ingest_->counts().peers_now, 0U);
-    // Who is there all the same says it again.
+    // A peer that is still connected sends Hello again.
     take("peer", sample::bye(kSession, {}));
     EXPECT_EQ(reply().type, ReplyType::kHelloAgain);
     say_hello();
@@ -736,7 +736,7 @@ TEST_F(IngestBye, WithACountOfAnUnknownEventRefusesTheSession) {
     EXPECT_FALSE(store_->session_end(kTarget, kSession).value().has_value());
 }
 
-// What is damaged before it starts, and what it meets while it runs, is logged, each once.
+// Damage from before the start, and damage that is found while it runs, is logged, each once.
 TEST_F(IngestTest, LogsDamageOfTheStoreOnce) {
     class DamagedStore final : public StoreOver {
     public:

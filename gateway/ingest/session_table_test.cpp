@@ -46,14 +46,14 @@ TEST_F(SessionTableTest, ForgetsTheOldestWhereItsSizeWouldBeExceeded) {
     EXPECT_EQ(table_.session_count(), 1U);
 }
 
-// A peer that opens many sessions doesn't push out those of others that have nothing to say for a while.
+// A peer that opens many sessions doesn't evict silent sessions of others.
 TEST_F(SessionTableTest, ForgetsThoseWithoutPeersThenThoseOfWhichNothingIsStored) {
     const std::vector sessions{session_of(1, 1), session_of(2, 1), session_of(3, 1)};
     for (std::size_t i = 0; i < sessions.size(); ++i) {
         EXPECT_TRUE(table_.insert(sessions[i]));
         table_.attach(sessions[i], std::string(1, static_cast<char>('a' + i)));
     }
-    sessions[0]->defined = true;  // since it was heard of
+    sessions[0]->defined = true;  // since its first message
     sessions[1]->defined = true;
     table_.touch(sessions[1]);
     const auto has = [&](std::size_t i) { return table_.find(sessions[i]->record.session) != nullptr; };
@@ -79,7 +79,7 @@ TEST_F(SessionTableTest, KeepsWhatIsBeingStored) {
     EXPECT_EQ(table_.session_count(), 1U);
 }
 
-// Labels that an enrolment gives may change while a session goes on; those that a collector says may not.
+// Labels of an enrolment may change during a session; those that a collector states may not.
 TEST_F(SessionTableTest, ASessionIsTheSameWithOtherEnrolledLabelsOnly) {
     using Identity = SessionTable::Identity;
     using Labels = SessionTable::Labels;
@@ -109,7 +109,7 @@ TEST_F(SessionTableTest, ASessionIsTheSameWithOtherEnrolledLabelsOnly) {
     expect_known("in the store");
 }
 
-// What a commit that failed had defined may be gone from the store.
+// Definitions of a failed commit may be gone from the store.
 TEST_F(SessionTableTest, AnIdOfWhichTheStoreLostTheRecordIsFreeForItsTarget) {
     const auto known = session_of(1, 1);
     table_.remember(known->record.session, known->record.target);

@@ -184,7 +184,7 @@ TEST_F(IngestShard, WatermarksFollowAcknowledgementsAndNobodyNeedsThem) {
         EXPECT_EQ(replies().front().prefix, seq);
         EXPECT_EQ(watermark(), 1U);
     }
-    // Killed there: the next gateway knows from the batches what was acknowledged, and stores none again.
+    // Killed there: the next gateway sees from the batches which were acknowledged, and stores none again.
     open(&shared_);
     say_hello();
     EXPECT_EQ(reply().prefix, 3U);
@@ -231,7 +231,7 @@ TEST_F(IngestShard, ASessionThatComesBackIsKnownFromTheStore) {
     shared_.news.surplus.push_back(kShard);
     pass(kSecondNs);
     (void)replies();
-    // Meanwhile another gateway goes on.
+    // Meanwhile another gateway continues.
     ASSERT_TRUE(
         store_->put(partition_of(kTarget, kSampleBucket), std::vector{sample_batch(kTarget, kSession, Seq{2}).build()})
             .ok());

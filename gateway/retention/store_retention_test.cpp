@@ -210,7 +210,7 @@ TEST_P(Retention, GoesOnWhereAnEarlierOneStopped) {
 INSTANTIATE_TEST_SUITE_P(Engines, Retention, testing::ValuesIn(test_engines()),
                          [](const auto& engine) { return std::string{engine_name(engine.param)}; });
 
-// A store in memory that others share: what they have is the test's to say.
+// A store in memory that others share: the test chooses their sizes.
 class SharedStore final : public StoreOver, private ShardLeases {
 public:
     explicit SharedStore(std::unique_ptr<Store> store) : StoreOver{std::move(store)} {}

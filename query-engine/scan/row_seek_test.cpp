@@ -222,7 +222,7 @@ TEST_P(RowSeek, GivesOnAnyThreadWhatSummariesLeave) {
     }
 }
 
-// A block and the one behind it tell where it ends; before it are those that might hold its first batch.
+// A block's end is known from it and the next one; before it are those that might hold its first batch.
 TEST_P(RowSeek, ReadsFewBlocksBesideThoseOfTheRange) {
     for (int i = 0; i < 300; ++i) {
         put(EpochNumber{0});

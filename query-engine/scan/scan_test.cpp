@@ -53,7 +53,7 @@ protected:
         return row_count.load();
     }
 
-    // The other blocks are counted, what is left out is told.
+    // The other blocks are counted, and the omitted rows are reported.
     void expect_left_out(SampleTampering tampering, const std::string& named) {
         const std::uint64_t all = *count_samples(*store_, {});
         const TamperedStore store{*store_, of_samples(std::move(tampering))};
@@ -144,7 +144,7 @@ TEST_F(ScanTest, RowsPutAfterItWasOpenedAreNotSeen) {
     EXPECT_EQ(Scan::open(*growing, {})->sessions().size(), 3U);
 }
 
-// A store whose batches are told one by one.
+// A store whose batches are given one by one.
 class ScanOfCompacted : public ::testing::Test {
 protected:
     void SetUp() override { ASSERT_TRUE(store_->define(partition_, sample_session(kTarget, kSession)).ok()); }
@@ -308,7 +308,7 @@ TEST_F(ScanOfCompacted, OfATimeRangeMissesNothing) {
     EXPECT_EQ(ledger.lost.at("damaged"), 9U);
 }
 
-// Nothing of what wasn't read counts as damaged.
+// Nothing unread counts as damaged.
 TEST_F(ScanOfCompacted, StopsWhereNoMoreIsPulled) {
     for (std::uint64_t seq = 1; seq <= 3; ++seq) {
         put(seq);
@@ -568,7 +568,7 @@ TEST(ScanOfAFleet, FewSessionsAreFoundWithoutListsOfAll) {
     }
     EXPECT_EQ(found, batch_count);
 
-    // What is damaged in an hour in which a session has nothing isn't its damage.
+    // Damage in an hour without the session isn't the session's damage.
     counted.damaged = partition_of(TargetId{7}, BucketNumber{kHour.value + 1});
     EXPECT_FALSE(scan_of("{target=\"target-7\"}").sessions()[0].is_damaged);
     EXPECT_TRUE(scan_of("{target=\"target-39\"}").sessions()[0].is_damaged);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 
-// Batches of 10 rows at ticks [100 × seq, 100 × seq + 90], as a collector tells of them.
+// Batches of 10 rows at ticks [100 × seq, 100 × seq + 90], as a collector describes them.
 class Scenario {
 public:
     // `lost` so far, by reason; produced is what the sealed batches held and the losses.
@@ -50,7 +50,7 @@ private:
         std::vector<CountEntry> counts;
         for (const auto& [name, value] : lost) {
             counts.push_back({kSamples, name, value});
-            // What a dropped, refused or unflushed batch held was produced when it was sealed.
+            // Rows of dropped, refused or unflushed batches were produced when they were sealed.
             const bool sealed = name == CountName::kLostSpoolFull || name == CountName::kLostRefused;
             produced += sealed ? 0 : value;
         }
@@ -164,7 +164,7 @@ TEST(SessionLedger, OfRangeNamesTheLossesThatOverlapIt) {
     EXPECT_EQ(scenario.between(0, 10'000), scenario.whole());
 }
 
-// Of two of three dropped batches the rows are there; of batch 6 nobody knows.
+// Of two of three dropped batches the rows are stored; the fate of batch 6 is unknown.
 TEST(SessionLedger, DroppedBatchesThatArrivedAndMissingOnesAreCountedApart) {
     Scenario scenario;
     scenario.batch(1)
@@ -259,7 +259,7 @@ TEST(SessionLedger, NamedRangesMayOverlapAtTheirEnds) {
     EXPECT_EQ(scenario.whole().lost, (Lost{{"spool_full", 40}})) << "6 arrived all the same";
 }
 
-// A loss lies between the last row that its session knew before and the batch that tells it, both included.
+// A loss lies between the last row that its session knew before and the batch that reports it, both included.
 TEST(SessionLedger, OfRangeHasTheFirstAndTheLastTickOfALoss) {
     Scenario scenario;
     scenario.batch(1).batch(2, {{CountName::kLostKernelRing, 5}}).end(2, {{CountName::kLostKernelRing, 5}});

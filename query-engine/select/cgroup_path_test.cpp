@@ -72,7 +72,7 @@ TEST(CgroupPath, TellsContainerPodAndUnit) {
         {"/user.slice/user-1000.slice/user@1000.service/app.slice/app-firefox-2811.scope", "", "",
          "app-firefox-2811.scope"},
         {"/system.slice/udev.service/udev", "", "", "udev.service"},
-        // What tells nothing, or is no path of theirs.
+        // Paths that show nothing, or aren't of these programs.
         {"/", "", "", ""},
         {"", "", "", ""},
         {"/my/pod/podium", "", "", ""},

@@ -1,4 +1,4 @@
-// What the service answers is the same whoever asks: here a reply that keeps it.
+// The service's answer is the same for every caller: here a reply that keeps it.
 #include "query-engine/service/query_service.h"
 
 #include <gtest/gtest.h>

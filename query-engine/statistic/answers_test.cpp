@@ -1,4 +1,4 @@
-// The same stored rows give the same answers, whatever brought them there.
+// The same stored rows give the same answers, however they were stored.
 #include <gtest/gtest.h>
 
 #include "query-engine/limits/query_limits.h"

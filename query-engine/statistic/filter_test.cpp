@@ -1,4 +1,4 @@
-// Filters against the same rows told apart by the unfiltered answer: what each filter takes adds up to it.
+// Filters against the rows of the unfiltered answer: the rows of each filter add up to it.
 #include <gtest/gtest.h>
 
 #include "query-engine/select/selection_options.h"

@@ -1,4 +1,4 @@
-// What queries really take, as operator new sees it, beside what they may.
+// Memory that queries really take, as operator new sees it, against their limit.
 #include <gtest/gtest.h>
 
 #include "query-engine/statistic/command.h"
@@ -11,7 +11,7 @@ namespace perfleet {
 namespace {
 
 constexpr std::size_t kThreads = 12'000;
-// Blocks that are read, and what stands beside everything that grows.
+// Blocks that are read, and the overhead beside everything that grows.
 constexpr std::size_t kOnTopBytes = 6U << 20;
 
 struct Query {
@@ -33,7 +33,7 @@ protected:
     static inline std::unique_ptr<Store> store_;
 };
 
-// How the query went with each of these limits; it stays within each.
+// The result of the query with each of these limits; it stays within each.
 struct Outcomes {
     std::size_t answered = 0;
     std::size_t refused = 0;

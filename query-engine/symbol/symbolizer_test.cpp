@@ -188,7 +188,7 @@ TEST(Symbolizer, TellsFunctionsOfAStrippedProgramApart) {
               (std::set<std::uint64_t>{functions.at("main"), functions.at("fixture_plain")}));
     EXPECT_EQ(starts.size(), 2U) << "once for each function";
 
-    // The whole file names them, so that its table tells no more.
+    // The whole file names them, so its table adds nothing.
     Symbolizer whole{nullptr, no_paths()};
     EXPECT_EQ(whole.resolve(image_of(kFixture), functions.at("main") + 1).function_offset, std::nullopt);
 }

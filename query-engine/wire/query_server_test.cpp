@@ -116,7 +116,7 @@ protected:
         return std::move(made).value();
     }
 
-    // A client that does as it likes.
+    // A client that behaves as the test wants.
     std::unique_ptr<RawClient> socket() { return std::make_unique<RawClient>(server_->endpoint()); }
     static Result<QueryMessage> next(RawClient& socket) {
         for (int i = 0; i < 1'000; ++i) {
@@ -153,7 +153,7 @@ TEST_F(QueryServerTest, TablesOfManyChunksArriveWhole) {
     }
 }
 
-// What it said before it hung up is heard, and nobody waits for another connection.
+// Messages sent before it hung up are handled, without a wait for another connection.
 TEST_F(QueryServerTest, AClientHearsThatItStopped) {
     std::size_t parts = 0;
     const auto end =
@@ -324,7 +324,7 @@ protected:
         }
     }
 
-    // What became of the query: how it failed, or nothing yet.
+    // The outcome of the query: its failure, or nothing yet.
     static std::optional<Error> failure_of(RawClient& client, std::uint64_t query) {
         while (const auto received = client.receive()) {
             auto message = decode_query_message_untrusted(std::as_bytes(std::span{*received}));
@@ -466,7 +466,7 @@ TEST_F(QueryServerTest, WhoGoesOnAskingWhatIsRefusedIsCutOff) {
 }
 
 TEST(QueryClient, NobodyThereIsReportedAfterTheTimeout) {
-    // One that listens and never answers: the port is taken, so nobody else can.
+    // An endpoint that listens and never answers: the port is taken, so no other program can use it.
     const auto mute = zmtp::Listener::open("--listen", "tcp://127.0.0.1:*");
     ASSERT_TRUE(mute.ok());
     const auto query_client = QueryClient::connect(mute->endpoint(), nullptr, 50'000'000);

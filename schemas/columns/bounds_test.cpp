@@ -11,7 +11,7 @@ namespace {
 
 using Values = std::vector<std::uint64_t>;
 
-// What decoding the column says of it.
+// The bounds according to decoding the column.
 Checked<ValueBounds> decoded_bounds(Codec codec, std::span<const std::byte> bytes, std::size_t value_count) {
     Values values(value_count);
     PERFLEET_TRY(decode_integers(codec, bytes, values));

@@ -31,7 +31,7 @@ TEST(Crc32c, OfPartsIsThatOfTheWhole) {
     }
 }
 
-// Bit by bit, as the polynomial says it.
+// Bit by bit, from the polynomial.
 std::uint32_t crc_by_bits(std::span<const std::byte> bytes) {
     std::uint32_t crc = ~0U;
     for (const std::byte byte : bytes) {

@@ -14,7 +14,7 @@ TEST(PeerEndpoint, AcceptsWhatCanBeConnectedTo) {
     }
 }
 
-// libzmq takes 85947 for 20411 and 7411x for 7411, and waits for ever at the others.
+// libzmq takes 85947 for 20411 and 7411x for 7411, and waits forever at the others.
 TEST(PeerEndpoint, RefusesWhatLibzmqMakesSomethingElseOf) {
     for (const char* endpoint : {"tcp://127.0.0.1:85947",
                                  "tcp://127.0.0.1:7411x",

@@ -1,4 +1,4 @@
-// The dealer against servers that do as they like: a plain socket that says what the test tells it.
+// The dealer against misbehaving servers: a plain socket that sends what the test gives it.
 #include "schemas/zeromq/dealer.h"
 
 #include <arpa/inet.h>
@@ -49,8 +49,8 @@ std::string ready(std::string_view type = "ROUTER") {
     return out;
 }
 
-// Accepts one connection after the other; each is said the same: a greeting at once, the rest after the dealer's READY,
-// as libzmq requires.
+// Accepts one connection after the other; each gets the same: a greeting at once, the rest after the dealer's READY, as
+// libzmq requires.
 class HostileServer {
 public:
     explicit HostileServer(std::string says) : says_{std::move(says)} {

@@ -36,7 +36,7 @@ std::string ping(std::string_view context) {
     return bytes;
 }
 
-// All steps of what is there, up to the first that needs more, waits or ends.
+// All steps for the bytes received, up to the first that needs more, waits or ends.
 struct Taken {
     std::vector<std::string> messages;
     Event last = Event::kNone;

@@ -38,7 +38,7 @@ public:
     ConnectionId last = 0;
 };
 
-// A peer without a key that writes what a test tells it.
+// A peer without a key that writes what a test gives it.
 class Peer {
 public:
     explicit Peer(const std::string& endpoint) : fd_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
@@ -64,7 +64,7 @@ public:
         append_command(bytes, "READY", std::as_bytes(std::span{type}));
         write(bytes);
     }
-    // What is there now.
+    // The bytes received so far.
     [[nodiscard]] std::string read() const {
         std::string bytes(1U << 16, '\0');
         const ssize_t got = ::recv(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -304,7 +304,7 @@ TEST_F(ZmtpServer, ASmallMessageDoesNotWaitForLargeOnes) {
     const std::size_t before_bytes = server_->buffered_size_bytes();
     run_until_taken(1);
     EXPECT_LE(server_->buffered_size_bytes() - before_bytes, 2U << 20);
-    // Nor are they forgotten, whoever sends on.
+    // Nor are they forgotten if they keep sending.
     run_until([&] { return server_->buffered_size_bytes() >= kHoarders * kSent; });
 }
 

@@ -89,7 +89,7 @@ TEST(NarrowColumns, OfGreaterValuesAreRefused) {
     EXPECT_EQ(decode_runs(*block, ColumnId::kPid, runs).error().code, ErrorCode::kInvalid);  // isn't there
 }
 
-// What was left to be checked is checked by whoever decodes it.
+// Columns that weren't checked yet are checked when they are decoded.
 TEST(NarrowColumns, OfDamagedBytesAreRefused) {
     std::string bytes = block_of(shapes()[5], kNewestCodec);
     bytes.back() = static_cast<char>(bytes.back() ^ 1);

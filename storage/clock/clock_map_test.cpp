@@ -98,7 +98,7 @@ TEST(ClockMap, WhereUtcRanOnByItselfTicksLeadUpToThePointBehind) {
     EXPECT_EQ(clock.utc_of(second(40)), UtcNs{kToday + 3'630 * kSecond});
     EXPECT_EQ(clock.ticks_of(UtcNs{kToday + 29 * kSecond}), second(39));
     EXPECT_EQ(clock.ticks_of(UtcNs{kToday + 1'800 * kSecond}), second(40)) << "nothing happened then";
-    // One that runs at another rate than it says is no such clock.
+    // A clock that runs at another rate than it states isn't such a clock.
     const ClockMap slow{1'000'000'000, {{second(0), UtcNs{kToday}, 0}, {second(40), UtcNs{kToday + 80 * kSecond}, 0}}};
     EXPECT_EQ(slow.utc_of(second(20)), UtcNs{kToday + 40 * kSecond});
 }

@@ -24,7 +24,7 @@ constexpr BucketNumber kBucket{400'000};
 constexpr Series kSeries{Kind::kCounter, EventNumber{0}};
 constexpr UtcNs kLater{2'000'000'000 * kNsPerSecond};
 
-// An engine in memory that does as it is told.
+// An engine in memory that behaves as a test chooses.
 class ObservedEngine : public EngineOver {
 public:
     explicit ObservedEngine(MemoryEngine& memory) : EngineOver{memory} {}

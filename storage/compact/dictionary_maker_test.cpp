@@ -37,7 +37,7 @@ protected:
         counts_ = {};
     }
 
-    // A batch of a session with a row and definitions: of numbers from `first` on, of which `own` are nobody else's.
+    // A batch of a session with a row and definitions: of numbers from `first` on, of which `own` belong to it alone.
     void put(std::uint64_t number, std::uint64_t seq, std::uint32_t first = 1, std::uint32_t own = 0) {
         const TargetId target = target_of(number);
         const SessionId session = session_of(number);

@@ -249,7 +249,7 @@ TEST_P(StoreDays, GoWithTheirLastHour) {
     EXPECT_EQ(written_, before);
 }
 
-// Work that is stopped in the middle is gone on with; nothing is made twice.
+// Interrupted work is continued; nothing is made twice.
 TEST_P(StoreDays, AreMadeThoughTheWorkIsStoppedAtEveryStep) {
     put_hours(0, 5);
     ASSERT_TRUE(store_->advance_watermark(kTarget, kSession, Seq{last_seq_}).ok());

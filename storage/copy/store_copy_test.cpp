@@ -210,7 +210,7 @@ TEST_F(CopiedStore, MayHaveAnotherNumberOfShards) {
 }
 
 TEST_F(CopiedStore, TakesInWhatHasComeSinceAlsoWhenItWasCompactedMeanwhile) {
-    auto store = open(from_);  // a writer is there all the while
+    auto store = open(from_);  // a writer has it open all the while
     put(*store, 1, 20);
     expect_agreed(copy());
     put(*store, 21, 35);

@@ -5,7 +5,7 @@
 namespace perfleet {
 namespace {
 
-// What a name is replaced by depends on what was replaced before it.
+// The stand-in of a name depends on the names replaced before it.
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 TEST(AnonymousNames, FoldersAreReplacedAndFilesStay) {

@@ -193,7 +193,7 @@ TEST(EpochDictionary, CutsAtACallerThatIsNotNumberedBeforeItsCallee) {
     }
 }
 
-// Whatever the rows say, every chain ends within its bound.
+// Every chain ends within its bound, for any rows.
 TEST(EpochDictionary, NeverLeadsInCircles) {
     std::mt19937_64 random{13};
     for (int round = 0; round < 3'000; ++round) {

@@ -1,4 +1,4 @@
-// What compaction deleted, put back beside what it made of it: as damage or a lost file that is found again leaves it.
+// Data that compaction deleted, put back beside its result: as after damage, or after a lost file is put back.
 #include "storage/read/repeated_rows.h"
 
 #include <gtest/gtest.h>

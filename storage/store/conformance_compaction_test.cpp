@@ -357,7 +357,7 @@ TEST_P(StoreCompaction, ChangesNothingOfWhatIsRead) {
     EXPECT_EQ(records_of(*store_), records);
 }
 
-// What another build sealed with columns that this one doesn't know stays as it came, whole.
+// Rows that another build sealed with columns unknown to this one stay as they came, whole.
 TEST_P(StoreCompaction, LeavesAloneWhatItDoesNotUnderstand) {
     define();
     for (std::uint64_t seq = 1; seq <= 9; ++seq) {

@@ -105,7 +105,7 @@ TEST_F(KeyedStore, CountsAgainWhenABatchComesWhileADropCounts) {
     EXPECT_EQ(put(3)->at(0), PutOutcome::kDuplicate);
 }
 
-// The engine says once that the disk is full, and then has what is kept for removals.
+// The engine reports once that the disk is full, and then has the space reserved for removals.
 TEST_F(KeyedStore, DropsAndRemovesOnADiskThatIsFull) {
     const auto fail_once = [&] {
         shared_->fails_write = true;
@@ -207,8 +207,8 @@ TEST_F(KeyedStore, DropsNothingWhenTheCountsCantBeWritten) {
     EXPECT_EQ(put(2)->at(0), PutOutcome::kStored);
 }
 
-// Compaction begins after remove_sessions() has, is held after one of its visits until the removal is written, and goes
-// on: for each visit of its list of partitions, then for each before its first write.
+// Compaction begins after remove_sessions() has begun. It is held after one of its visits until the removal is written,
+// and then continues: for each visit of its list of partitions, then for each before its first write.
 TEST_F(KeyedStore, DiscardsWhatCompactionReadBeforeASessionWasRemoved) {
     constexpr UtcNs kOver{(std::int64_t{kBucket.value} + 3) * kBucketDurationS * kNsPerSecond};
     const auto compact = [&](UtcNs now) {

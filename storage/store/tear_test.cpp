@@ -1,4 +1,4 @@
-// A store whose engine dies between any two writes: what is there then is consistent, and doing everything again ends
+// A store whose engine dies between any two writes: the state then is consistent, and doing everything again ends
 // as if nothing had happened.
 #include <gtest/gtest.h>
 
@@ -126,7 +126,7 @@ void expect_each_row_once(const Store& store, TargetId target, std::uint64_t bat
     EXPECT_EQ(rows, batches_put * kRows);
 }
 
-// Whoever removes the session finds all that it has.
+// Removing the session finds everything of it.
 void expect_partitions_are_listed(const Disk& disk) {
     for (const auto& [key, value] : content(disk)) {
         const auto session = decode_partition_session_key(key);

@@ -1,4 +1,4 @@
-// What a store does when it can't read, or what it reads is damaged.
+// A store whose reads fail, or find damage.
 #include <gtest/gtest.h>
 
 #include <algorithm>

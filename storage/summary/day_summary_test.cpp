@@ -122,7 +122,7 @@ TEST(DaySummary, SaysWhatItsNumbersMean) {
     EXPECT_EQ(dictionary->image(dictionary->stack(StackNumber{4}).frame.image).name, "/bin/zz");
 }
 
-// An hour's rows, told with numbers of its own.
+// An hour's rows, with numbers of its own.
 class Hour {
 public:
     struct Row {
@@ -154,7 +154,7 @@ public:
         rows_[ColumnId::kWeight].push_back(row.weight);
     }
 
-    // Thread 10 is called sh, thread 11 xz, and nobody else anything.
+    // Thread 10 is called sh, thread 11 xz; others have no name.
     [[nodiscard]] bool add_to(DaySums& sums) const {
         SampleBatch batch{TargetId{1}, SessionId{1, 1}, Seq{number_ + 1}, EpochNumber{number_}, BucketNumber{number_}};
         std::vector<SampleBatch::Image> images;

@@ -174,7 +174,8 @@ TEST_F(CheckedStore, NamesEachDamagedKey) {
     }
 }
 
-// Compacted: the batches are there as before, the blocks are fewer; damage to one is told with all that it held.
+// Compacted: the batches are there as before, the blocks are fewer; damage to one is reported with everything that it
+// held.
 TEST_F(CheckedStore, FindsCompactedOnesIntactAndNamesADamagedOne) {
     {
         auto store = open_store(intact_);
@@ -337,7 +338,7 @@ TEST_F(CheckedStore, NamesABlockOfNoBatchAndAKeyOfNoTable) {
     EXPECT_EQ(found.damage[0].place, describe_key(unknown));
 }
 
-// Every kind of file that a stopped store consists of, flipped or cut anywhere: a word of it, or nothing is lost.
+// Every kind of file of a stopped store, flipped or cut anywhere: it is reported, or nothing is lost.
 TEST_F(CheckedStore, NamesWhateverFileIsDamaged) {
     std::mt19937_64 random{3};
     std::vector<std::string> names;

@@ -105,7 +105,7 @@ TEST_F(Ns16550, EachErrorBitIsDamageWhoeverReadsTheStatus) {
             } else {
                 EXPECT_EQ(port_.read(read_), 0U);
             }
-            status() = 0;  // a 16550 tells an error once
+            status() = 0;  // a 16550 reports an error once
             EXPECT_EQ(port_.read(read_), 0U);
             EXPECT_TRUE(port_.take_damage()) << error;
             EXPECT_FALSE(port_.take_damage()) << "it is reported once";

@@ -142,7 +142,7 @@ std::uint32_t seal_as_read(wire::Batch::Reader batch) {
     return seal_of(header, series, counts, dropped, points);
 }
 
-// Rows of many cpus, interleaved; the stack tells in which order they came.
+// Rows of many cpus, interleaved; the stack shows their order.
 constexpr std::array<std::uint64_t, 5> kCpus{3, 0, 70'000, 255, 256};
 
 TEST(BatchBuilder, SealsSamplesByCpu) {

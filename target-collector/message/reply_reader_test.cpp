@@ -236,7 +236,7 @@ TEST(ReplyReader, UnknownMessagesAreNoError) {
         ASSERT_TRUE(reply.ok());
         EXPECT_EQ(reply->type, Reply::Type::kUnknown);
     }
-    // What only collectors say.
+    // Messages that only collectors send.
     const auto bytes = make([](wire::Envelope::Builder envelope) { envelope.initBatch().setSeq(1); });
     EXPECT_EQ(read_reply(bytes)->type, Reply::Type::kUnknown);
 }

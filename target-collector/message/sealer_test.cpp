@@ -23,7 +23,7 @@ constexpr SessionId kSession{1, 2};
 constexpr std::int64_t kHourNs = 3'600 * kNsPerSecond;
 constexpr UtcNs kUtc{1'000 * kHourNs};
 
-// What came out of the ring for the wire.
+// A record from the ring for the wire.
 struct Taken {
     SealedRecord record;
     std::vector<std::uint64_t> words;  // the message

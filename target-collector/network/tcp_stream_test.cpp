@@ -233,7 +233,7 @@ TEST_F(TcpStreamTest, FloodsDontKeepBytesFromArriving) {
     std::uint32_t number = 0;
     const auto took = seconds_until(
         [&] {
-            // Half of what a tick takes: ARP by ever other hosts, SYN to ever other ports.
+            // Half of a tick's capacity: ARP from always new hosts, SYN to always new ports.
             for (int i = 0; i < 4; ++i) {
                 ++number;
                 network_.put(arp_request(0x0a09'0000 + number % 0xff00, kTargetAddress));

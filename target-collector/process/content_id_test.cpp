@@ -43,7 +43,7 @@ std::string hash_of(std::string_view text) {
     return hex(hash.value());
 }
 
-// What binutils says of a file.
+// The build-id according to binutils.
 std::string readelf_build_id(const std::string& path) {
     FILE* const pipe = ::popen(("readelf -n " + path + " 2>/dev/null").c_str(), "r");
     std::string build_id;

@@ -60,7 +60,7 @@ protected:
         return folder_ / name;
     }
 
-    // As the kernel would tell it of a mapping that is made now by a process that is gone already.
+    // As the kernel would report a mapping made now by a process that has ended already.
     MappedFile mapped(const std::string& path) {
         struct stat status {};
         EXPECT_EQ(::stat(path.c_str(), &status), 0);

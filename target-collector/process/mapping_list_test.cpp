@@ -153,7 +153,7 @@ TEST(ProcessTable, ANumberThatIsUsedAgainIsAnotherProcess) {
     EXPECT_EQ(table.find(2)->mappings->find(5), nullptr);
 }
 
-// Nobody told of the exits: what the process before had is not the new one's.
+// The exits weren't reported: data of the previous process aren't the new one's.
 TEST(ProcessTable, ANumberThatIsUsedAgainWithoutAnExitIsAnotherProcess) {
     ProcessTable table;
     table.name_thread(2, 2, "before");

@@ -161,7 +161,7 @@ TEST(FileSink, BeginsAnotherFileWhereTheStreamWasMadeAgain) {
     EXPECT_GE(samples_in(frames), 600U - SmallCollector::kBatchRowsMax);
 }
 
-// So that nobody takes a session for whole before its end is written.
+// So that a session isn't taken for complete before its end is written.
 TEST(FileSink, AnswersThatEverythingIsKeptToTheByeAlone) {
     FileStream recorded{1U << 20};
     SinkRun run{{3, 4}, recorded};

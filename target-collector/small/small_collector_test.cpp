@@ -87,7 +87,7 @@ TEST(SmallCollector, MoreSeriesThanABatchHoldsCloseItEarlier) {
     for (std::uint64_t i = 0; i < 10 * events.size(); ++i) {
         const auto event = static_cast<std::uint16_t>(i % events.size());
         collector->sample({EventNumber{event}, Ticks{2'000 + i}, 0, 1, 1, {&address, 1}});
-        collector->count_lost(EventNumber{event}, 1);  // more counts than the book has room for, too
+        collector->count_lost(EventNumber{event}, 1);  // more counts than the book can hold, too
         collector->step(Ticks{2'000 + i});
     }
     EXPECT_GE(collector->status().batches_kept, 10U * 3U - 1U);
@@ -95,7 +95,7 @@ TEST(SmallCollector, MoreSeriesThanABatchHoldsCloseItEarlier) {
     EXPECT_EQ(collector->status().batches_dropped, 0U);
 }
 
-// All of it: what PORTING.md promises of a port's memory.
+// All of the memory that PORTING.md states for a port.
 TEST(SmallCollector, IsAsLargeAsItsPageSays) {
     EXPECT_LE(sizeof(SmallCollector), 260U << 10);
     EXPECT_GT(sizeof(SmallCollector), 255U << 10) << "PORTING.md could say less";

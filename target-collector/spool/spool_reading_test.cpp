@@ -40,7 +40,7 @@ std::string hex(std::span<const std::byte> bytes) {
     return text;
 }
 
-// Welcomes whoever says Hello, acknowledges up to a seq, and keeps what it was sent.
+// Welcomes each Hello, acknowledges up to a seq, and keeps the received messages.
 class ScriptedGateway final : public NetworkDriver {
 public:
     bool send(std::span<const std::byte> frame) override {
@@ -288,7 +288,7 @@ TEST_F(OrphanFile, AFileCutAtAnyLengthIsAnErrorOrHasHoles) {
     expect_exact((*left)->reading(), 4);
 }
 
-// Whoever wraps puts a record there; without one the walk from record to record would never end.
+// A writer that wraps puts a record there; without one the walk from record to record would never end.
 TEST_F(OrphanFile, AJournalWhoseWrappedSpoolHasNothingAtItsBeginningCountsAsLost) {
     const auto reading = read_spool(file_);
     ASSERT_TRUE(reading.ok());

@@ -1,5 +1,5 @@
-// Collectors that are killed again and again over a network that loses, doubles and breaks, for many seeds: whoever
-// comes next delivers the rest, and the killed session's ledger is exact to the last row.
+// Collectors that are killed again and again over a network that loses, doubles and breaks, for many seeds: the
+// next one delivers the rest, and the killed session's ledger is exact to the last row.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -79,7 +79,7 @@ TEST(DeliveryLosses, ARangeGrowsAtBothEndsAndJoinsItsNeighbours) {
     EXPECT_EQ(ranges(), (Ranges{{Seq{1}, Seq{5}}, {Seq{9}, Seq{10}}}));
 }
 
-// Whoever makes a ledger takes the rows of held batches in named ranges off.
+// A ledger subtracts the rows of held batches in named ranges.
 TEST(DeliveryLosses, StaysExactHoweverBatchesAreDroppedAndAcknowledged) {
     std::uint64_t joined_count = 0;
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {

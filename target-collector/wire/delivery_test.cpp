@@ -1,5 +1,5 @@
-// What a delivery says to a gateway that answers right, wrong, and not at all. Both stand in one process, so that what
-// one has said the other can read at once, and silence is certain.
+// Messages of a delivery to a gateway that answers right, wrong, and not at all. Both are in one process, so that one
+// can read at once what the other has sent, and silence is certain.
 #include "target-collector/wire/delivery.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ protected:
         expect_batch(2);
     }
 
-    // Nothing more comes, whatever the collector had still to do.
+    // Nothing more comes, even if the collector had more to do.
     void expect_silence() {
         while (delivery_->step(now_ns_)) {
         }
@@ -76,7 +76,7 @@ TEST_F(DeliveryTest, DeliversAndSaysGoodbye) {
     EXPECT_EQ(bye.end_point, end);
     EXPECT_EQ(bye.entry(kSamples, CountName::kProduced), 2U);
     EXPECT_EQ(delivery_->status().spool_used_bytes, 0U);
-    // Repeated each second until the gateway says that it has it.
+    // Repeated each second until the gateway acknowledges it.
     expect_silence();
     now_ns_ += kSecond;
     expect(MessageTag::kBye);
@@ -247,7 +247,7 @@ TEST_F(DeliveryTest, GivesAnEmptierGatewayAllThatIsLeft) {
     ack({{}, 1, Seq{2}});
     run_until_prefix(2);
     gateway_.say(make_hello_again(2));
-    // Its credit ends before what is left; the oldest one tells it that nothing older will come.
+    // Its credit ends before the remaining batches; the oldest one shows that nothing older will come.
     welcome({kSession, 2, Seq{0}, Seq{1}});
     const SeenFrame oldest = expect(MessageTag::kBatch);
     EXPECT_EQ(oldest.seq, Seq{3});
@@ -282,7 +282,7 @@ TEST_F(DeliveryTest, CreditNeverShrinksWithinAnIncarnation) {
     }
 }
 
-// A gateway that was told of drops passes over them, and over nothing that was never sent.
+// A gateway that knows of drops skips them, and nothing that was never sent.
 TEST_F(DeliveryTest, APrefixMayPassWhatWasDroppedUnsent) {
     start(2'000);  // a few batches
     for (int i = 0; i < 11; ++i) {
@@ -319,7 +319,7 @@ TEST_F(DeliveryTest, IgnoresPromisesThatCannotBeTrue) {
     expect_batch(2);
 }
 
-// Nobody asks this delivery for orders: the gateway learns it at once, and again as often as it asks.
+// This delivery supports no control requests: the gateway learns it at once, and again whenever it asks.
 TEST_F(DeliveryTest, AnswersAnOrderOverTheConnectionAndAgainAfterANewOne) {
     start();
     welcome({kSession, 4});
@@ -521,7 +521,7 @@ TEST_F(DeliveryTest, ASessionThatIsOneTooManyForNowAsksAgainEachMinute) {
     EXPECT_EQ(delivery_->status().batches_dropped, 0U);
 }
 
-// Of a gateway whose clock is hours behind, which it says when it sees a batch.
+// Of a gateway whose clock is hours behind, which it reports when it sees a batch.
 TEST_F(DeliveryTest, AWelcomedSessionThatIsDeferredSendsEverythingAgain) {
     start_with_two_batches();
     gateway_.say(make_refused(kSession, Seq{0}, static_cast<std::uint16_t>(protocol::RefusedReason::kAhead), "later"));

@@ -135,7 +135,7 @@ TEST_F(FileDriverTest, KeepsAWholeSession) {
     EXPECT_EQ(content, std::string(300'000, 's'));
 }
 
-// So that nobody takes a session for whole before its end is on the disk.
+// So that a session isn't taken for complete before its end is on the disk.
 TEST_F(FileDriverTest, AnswersThatEverythingIsKeptToTheByeAlone) {
     std::vector<std::vector<std::byte>> frames;
     {

@@ -1,4 +1,4 @@
-// Both ends of a line that knows no connections, with ZMTP on top, started again and again at any time.
+// Both ends of a line without connections, with ZMTP on top, started again and again at any time.
 #include "target-collector/wire/line_stream.h"
 
 #include <gtest/gtest.h>
@@ -161,7 +161,7 @@ TEST_F(LineStreamTest, BothEndsMayBeStartedAgainAtAnyTime) {
     expect_to_speak();
 }
 
-// As libzmq does it: ten bytes, and the rest when it has heard ours.
+// As libzmq does it: ten bytes, and the rest after our greeting.
 TEST_F(LineStreamTest, TheFirstTenBytesOfAGreetingAreAnswered) {
     start_target();
     const auto greeting = zmtp_layout::greeting();

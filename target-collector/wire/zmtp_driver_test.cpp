@@ -77,7 +77,7 @@ public:
         message.resize(static_cast<std::size_t>(size));
         return message;
     }
-    // To whoever spoke last.
+    // To the peer that sent last.
     void say(const std::vector<std::string>& parts) {
         EXPECT_GE(zmq_send(socket_, peer_.data(), peer_.size(), ZMQ_SNDMORE), 0) << zmq_strerror(zmq_errno());
         for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -15,7 +15,7 @@ using Event = ZmtpReader::Event;
 using namespace std::string_literals;
 
 const std::string kGreeting = "\xff\0\0\0\0\0\0\0\1\x7f\3\1NULL"s + std::string(48, '\0');
-// As libzmq 4.3.4 says it.
+// As libzmq 4.3.4 sends it.
 const std::string kReady = "\4\x29\5READY\xbSocket-Type\0\0\0\6ROUTER\x8Identity\0\0\0\0"s;
 constexpr std::uint64_t kSkippedMax = 10'000;
 

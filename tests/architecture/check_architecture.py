@@ -14,7 +14,7 @@ import sys
 
 from source_tree import project_files
 
-# --- Who may include whom ----------------------------------------------------------------------------------------
+# --- Includes ---------------------------------------------------------------------------------------------------
 
 MAY_INCLUDE = {
     "schemas": {"schemas"},
@@ -29,25 +29,25 @@ MAY_INCLUDE = {
     "tests": {"tests", "schemas", "daemon", "target-collector", "storage", "gateway", "query-engine", "exporters", "tools"},
 }
 
-# The option table, and whatever has options on a host beside programs.
+# The option table, and everything that has options on a host beside programs.
 OPTION_TABLE = "daemon/option/"
 HAVE_OPTIONS = ("query-engine/", "exporters/", "target-collector/linux/")
 
-# What programs that gateways and collectors are part of may include of them: folders and headers. The rest is theirs.
+# What programs that contain gateways and collectors may include of them: folders and headers. The rest is theirs.
 OFFERED = {
     "gateway": "gateway.h admission control",
     "target-collector": "intake linux probe process relay upload"
                         " source/linux/bpf/function_tracer.h source/linux/image/debug_file.h"
                         " source/linux/event source/linux/opening/event_counts.h source/linux/probe_area.h source/linux/probe_reader.h",
 }
-# Importers are further from them: they take rows, batches and messages, and know nothing of sockets, orders and events.
+# Importers may include less: they take rows, batches and messages, and know nothing of sockets, orders and events.
 OFFERED_TO_IMPORTERS = {
     "gateway": "admission",
     "target-collector": "intake source/sel4/log_buffer.h wire/frame_file.h linux/host",
 }
 
-# In which order the sub-folders of a module stand: each may include itself and those before it, so there are no circles.
-# "." is the files of the module's own folder. Tests may include all.
+# The order of the sub-folders of a module: each may include itself and those before it, so there are no circles. "." is
+# the files of the module's own folder. Tests may include all.
 FOLDER_ORDER = {
     "schemas": "vocabulary host text gzip columns perf sel4 wire session pprof otlp peers zmtp zeromq",
     "daemon": "terminal log option listen metrics service start command-line",
@@ -74,7 +74,7 @@ UNIT_TESTS_MAY_ALSO_INCLUDE = {
 }
 GOLDEN_FILES = "tests/golden/"  # any unit test may read them
 
-# --- Who owns which library --------------------------------------------------------------------------------------
+# --- Libraries ------------------------------------------------------------------------------------------------------
 
 
 class Library:
@@ -324,7 +324,7 @@ class Checker:
                 self.report(path, line, f"<{target}>: not for freestanding code")
 
     def check_module(self, path, folder, line, target):
-        # An example is copied and stands alone: it sees what lies beside it.
+        # An example is copied and must stand alone: it may include only files beside it.
         if path.startswith("target-collector/library/") and f"{path.rpartition('/')[0]}/{target}" in self.known:
             return
         if target not in self.known:

@@ -48,7 +48,7 @@ SOUND_TREE = {
     "tools/perfleet/table.h": "#include <string>\n",
 }
 
-# What is planted: {file: text}, then the `file:line:` and a word of the answer.
+# The planted files {file: text}, then the `file:line:` and a word of the answer.
 VIOLATIONS = {
     "schemas include storage": (
         {"schemas/columns/codec.h": '#include <cstdint>\n\n#include "storage/block/block.h"\n'},

@@ -20,14 +20,14 @@ from source_tree import cpp_files
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 
 COMPILER_FUNCTIONS = {"memcpy", "memmove", "memset", "memcmp"}
-# Of libsodium's portable sources, which whoever uses keys compiles beside (cmake/PerfleetCurve.cmake).
+# Of libsodium's portable sources, which users of keys compile beside (cmake/PerfleetCurve.cmake).
 LIBSODIUM = {"crypto_core_salsa20", "crypto_core_hsalsa20", "crypto_onetimeauth_poly1305", "crypto_scalarmult_curve25519"}
 PLATFORM_HOOKS = {"perfleet_panic"}
 
 FLAGS = ["-std=c++20", "-O2", "-ffreestanding", "-nostdlib", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics",
          "-fno-stack-protector", "-Wall", "-Wextra", "-Wconversion", "-Wsign-compare", "-Wshadow", "-Werror"]
-# With what small targets leave out (PERFLEET_SMALL_DELIVERY). Of the rest no frame is larger than 1,280 bytes, which the
-# image's and the library's own flags see to. Decoders of columns run on hosts.
+# With what small targets leave out (PERFLEET_SMALL_DELIVERY). Of the rest no frame is larger than 1,280 bytes; the
+# image's and the library's own flags ensure it. Decoders of columns run on hosts.
 TARGET_FLAGS = ["-Wframe-larger-than=2560"]
 UNIT_SIZE = 8  # sources that are compiled at once
 
@@ -119,7 +119,7 @@ def check(architecture, extra_sources, sources_only, extra_only):
         toolchain.flags = [*toolchain.flags, "-isystem", folder]
         if not check_compiler_functions(toolchain, folder):
             return False
-        # A header alone, so that it can't lean on what another brings along; its own source begins with it as a rule.
+        # A header alone, so that it can't depend on an earlier include; its own source begins with it as a rule.
         led = {path for path in map(first_include, sources) if path}
         for index, header in enumerate([] if sources_only else sorted(set(headers) - led)):
             alone = os.path.join(folder, f"header{index}.cpp")

@@ -1,4 +1,4 @@
-// Gathering rows and sealing them into a message. One item is one sample row.
+// Collects rows and seals them into a message. One item is one sample row.
 #include <benchmark/benchmark.h>
 
 #include <array>

@@ -13,7 +13,7 @@ PERFLEET_BENCHMARK(empty) { return 0; }
 
 PERFLEET_BENCHMARK(getpid) { return syscall(SYS_getpid) < 0; }
 
-// Two descriptors to each side: where it reads, and where it writes.
+// Two descriptors for each side: one to read, one to write.
 struct round_trip {
     pthread_t partner;
     int here[2];
@@ -139,7 +139,7 @@ PERFLEET_BENCHMARK_WITH(futex_round_trip, set_up_futex, tear_down_futex) {
     return 0;
 }
 
-// What a failed run looks like: every 1,000th iteration says so.
+// What a failed run looks like: every 1,000th iteration reports a failure.
 PERFLEET_BENCHMARK(fails) {
     run->error = "one iteration of a thousand";
     return perfleet_bench_random(run) % 1000 == 0;

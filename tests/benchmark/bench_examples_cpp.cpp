@@ -11,7 +11,7 @@
 
 namespace {
 
-// The keys are random, half of them are there; the seed decides which.
+// The keys are random, half of them are in the table; the seed decides which.
 struct Table {
     std::unordered_map<std::uint32_t, std::uint32_t> values;
 };

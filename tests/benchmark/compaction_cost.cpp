@@ -1,11 +1,11 @@
-// What small batches cost in bytes, on the wire and at rest, and what compaction them costs and saves.
+// What small batches cost in bytes, on the wire and at rest, and what their compaction costs and saves.
 //
 //   compaction_cost [--rows N] [--batch-rows N[,N…]] [--folder DIR]
 //
 // For each size of batch: a collector's sealing, a gateway's admission and the store as it is, all in this process,
-// with real rows (two CPUs at 999 Hz, jittered time, skewed stacks). Then the store compacts. Reported are bytes beside
-// those of the columns, bytes a row, what was written to disk for each byte that was kept (system calls' bytes: log,
-// table files, compactions), the CPU time of compaction, and the most that a step of it took.
+// with real rows (two CPUs at 999 Hz, jittered time, skewed stacks). Then the store compacts. It reports bytes beside
+// those of the columns, bytes a row, the bytes written to disk for each byte that was kept (system calls' bytes: log,
+// table files, compactions), the CPU time of compaction, and the longest step of it.
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -2,10 +2,10 @@
 //
 //   diff_cost --bin DIR [--rows N] [--stacks N] [--rounds N] [--folder DIR]
 //
-// Stores two sessions of as many rows each, in this process, as a gateway does: the same call chains as often, but for
-// chance. Each address is a function without a name, so that there are about as many lines as stacks. Then programs are
-// run in turn, on one thread: `perfleet diff` of one session with the other, all lines as CSV and the first forty, and
-// `perfleet top` of both. Medians of their CPU times; what is measured is the whole program.
+// Stores two sessions of as many rows each, in this process, as a gateway does: the same call chains as often, except
+// for chance. Each address is a function without a name, so that there are about as many lines as stacks. Then programs
+// are run in turn, on one thread: `perfleet diff` of one session with the other, all lines as CSV and the first forty,
+// and `perfleet top` of both. Medians of their CPU times; what is measured is the whole program.
 #include <unistd.h>
 
 #include <algorithm>

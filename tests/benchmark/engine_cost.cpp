@@ -1,13 +1,14 @@
-// Which way of RocksDB's is best for blocks of columns: each as one value, its columns under keys of their own, values
-// in blob files; and for what can be made again, memtables without a log or table files of our own that are ingested.
+// Which of RocksDB's ways is best for blocks of columns: each as one value, its columns under keys of their own, values
+// in blob files; and for data that can be made again, memtables without a log or table files of our own that are
+// ingested.
 //
 //   engine_cost [--blocks N] [--rounds N] [--folder DIR]
 //
-// Blocks of 16k rows as they come from two CPUs at 999 Hz: 5.1 bytes a row in six columns, by size; their bytes are
-// random, for nothing is compressed. Eight blocks a synced group, as a gateway does it, with the store's own options.
-// Reported are CPU time a block of all threads, compactions included; what was written for each byte that is kept; and
-// CPU time a row of reading everything and of reading one column from the page cache, checksums included. Ways take
-// turns; medians.
+// Blocks of 16k rows as two CPUs produce them at 999 Hz: 5.1 bytes a row in six columns, by size; their bytes are
+// random, because nothing is compressed. Eight blocks a synced group, as a gateway does it, with the store's own
+// options. It reports the CPU time per block of all threads, compactions included; the bytes written for each byte that
+// is kept; and the CPU time per row of reading everything and of reading one column from the page cache, checksums
+// included. Ways take turns; medians.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -83,7 +84,7 @@ std::uint64_t written_bytes() {
     return value;
 }
 
-// Ascending by (column, block), as the store's keys: a table and a partition before, a series and a seq behind.
+// Ascending by (column, block), as the store's keys: a table and a partition before, a series and a seq after it.
 std::string key_of(std::uint64_t block, std::size_t column) {
     std::string key(36, 's');
     key += static_cast<char>(column);
@@ -119,7 +120,7 @@ private:
     std::vector<std::uint64_t> words_ = std::vector<std::uint64_t>((kSpareBytes + 65'536) / 8);
 };
 
-// As the store has them (storage/engine/rocksdb/rocksdb_options.cpp), but for days, which these keys don't have.
+// The store's own options (storage/engine/rocksdb/rocksdb_options.cpp), except for days, which these keys don't have.
 rocksdb::Options options_of(Way way) {
     rocksdb::Options options;
     options.create_if_missing = true;

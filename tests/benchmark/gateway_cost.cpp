@@ -4,11 +4,11 @@
 //   gateway_cost [--batches N] [--targets N] [--rows N] [--rounds N] [--scrapes N] [--folder DIR] [--bin DIR]
 //
 // A child process seals N batches beforehand (real rows: zipf-distributed stacks, two CPUs, jittered time) and sends
-// them over loopback TCP within a window of 64. With --targets they are shared out among so many targets, each with a
+// them over loopback TCP within a window of 64. With --targets they are divided among that many targets, each with a
 // connection of its own and one batch on its way at a time: then a group has batches of many sessions. Bare and
-// perfleet take turns: the bare receiver is this process, library threads included, perfleet the shipped program,
-// without what it takes by itself when nothing comes. With --scrapes a third turn is perfleet while its metrics are
-// read N times a second.
+// perfleet take turns: the bare receiver is this process, library threads included, perfleet the shipped program, less
+// its own use while nothing arrives. With --scrapes a third turn is perfleet while its metrics are read N times a
+// second.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -82,7 +82,7 @@ std::int64_t utc_now_ns() {
         .count();
 }
 
-// --- What is sent ----------------------------------------------------------------------------------------------------
+// --- Sending ---------------------------------------------------------------------------------------------------------
 
 class BatchSource {
 public:
@@ -193,7 +193,7 @@ private:
     std::uint64_t time_ns_ = 1'000'000'000'000;
 };
 
-// One target and what it has to say, words as libcapnp writes them.
+// One target and its messages, words as libcapnp writes them.
 struct Target {
     std::vector<std::byte> hello;
     std::vector<std::vector<std::byte>> batches;
@@ -379,8 +379,8 @@ double run_bare(const std::string& folder, const std::vector<Target>& targets, s
     return after - before;
 }
 
-// Another process, as Prometheus is one, so that its own cost isn't counted. To be made before any thread; it waits for
-// the address on a pipe and ends with its end.
+// Another process, as Prometheus is, so that its own cost isn't counted. To be made before any thread; it waits for the
+// address on a pipe and ends when the pipe is closed.
 class Scraper {
 public:
     explicit Scraper(unsigned per_second) {
@@ -458,7 +458,7 @@ public:
 
     [[nodiscard]] std::string metrics_address() const { return ready_.substr(ready_.rfind('=') + 1); }
 
-    // Stops it. What it took, start and end included.
+    // Stops it. Its CPU time, start and end included.
     double cpu_seconds_when_ended() const {
         kill(pid_, SIGTERM);
         int status = 0;
@@ -529,7 +529,7 @@ int measure(const Options& options) {
                 return run_perfleet(options.bin + "/perfleet-gateway", folder, some, scrapes);
             };
         };
-        // Without what its start and its end take by themselves.
+        // Without the cost of its start and its end.
         const double idle = measured(with({}, 0));
         perfleet.push_back(measured(with(targets, 0)) - idle);
         std::printf("round %u: bare %.1f us a batch, perfleet %.1f us a batch (%.1f M rows/s a core)\n", round + 1,

@@ -1,12 +1,12 @@
 // How the cost of a query grows: `perfleet top` over more and more rows of one series, and over the same rows in more
-// and more series; and how little of a fleet's size a query of one target feels.
+// and more series; and how little a query of one target depends on the size of a fleet.
 //
 //   growth_cost --bin DIR [--rows 1000000,10000000,100000000] [--series 1,100,10000] [--series-rows 10000000]
 //               [--fleet 10000] [--hours 24] [--figure FILE.png|FILE.svg] [--folder DIR]
 //
 // Each store is filled in this process as a gateway fills it, compacted and rolled up; then the program is run, in turn
-// from every row and with summaries, three times each: medians of its CPU time and its time, and the most memory that
-// it had. What is measured is the whole program: start, opening the store, counting, names, the table.
+// from every row and with summaries, three times each: medians of its CPU time and its time, and its peak memory. What
+// is measured is the whole program: start, opening the store, counting, names, the table.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ namespace {
 
 constexpr int kRounds = 3;
 constexpr std::uint32_t kStackCount = 2'000;
-// Of the fleet: what is measured is finding one among many, not its rows.
+// Of the fleet the search of one among many is measured, not its rows.
 constexpr std::uint32_t kFleetStackCount = 16;
 constexpr std::uint64_t kFleetRowsPerHour = 50;
 
@@ -112,7 +112,7 @@ double selected_cpu_s(const Options& options, std::uint64_t target_count) {
         }
         checked_or_stop(store->sync());
         store.reset();
-        checked_or_stop(open_store(folder));  // what lies in its log goes into table files
+        checked_or_stop(open_store(folder));  // its log goes into table files
     });
     std::vector<double> cpu_s;
     for (int round = 0; round < kRounds; ++round) {

@@ -86,7 +86,7 @@ public:
         }
     }
 
-    // Twice as much for twice as many, from a point on to the edge.
+    // Twice as much for twice as many, from a point to the edge.
     void draw_proportion(double across, double upwards) {
         const double steps = std::min(across_.last - std::log10(across), upwards_.last - std::log10(upwards));
         figure_.strokes.push_back({x_of(across), y_of(upwards), x_of(across * std::pow(10, steps)),

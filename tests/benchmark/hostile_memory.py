@@ -46,7 +46,7 @@ def with_checksum(text):
 ACK = with_checksum("0000000008000000" "0000000001000100" "0100040000000000" "0000000004000100" + 80 * "0")
 IMAGE_OFFERS = with_checksum("0000000003000000" "0000000001000100" "01000b0000000000" "0000000000000000")
 TYPES = [with_checksum("0000000003000000" "0000000001000100" f"0100{tag:02x}0000000000" "0000000000000000") for tag in range(12)]
-# What a message is, and whether there are more parts of it to come.
+# The kind of a message, and whether more parts of it follow.
 PATTERNS = {
     "parts": (b"", zmtp.MORE),  # empty, and more to come, without end
     "large parts": (bytes(4096), zmtp.MORE),

@@ -1,4 +1,4 @@
-// What the collector does with a call chain. One item is one chain of 20 frames.
+// The collector's work for a call chain. One item is one chain of 20 frames.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -48,7 +48,7 @@ void intern_nodes(benchmark::State& state) {
 }
 BENCHMARK(intern_nodes);
 
-// A chain that was seen before, found without walking its frames' mappings.
+// A chain that is known already, found without walking its frames' mappings.
 void find_known_chain(benchmark::State& state) {
     const auto chains = make_chains();
     ChainCache cache{kChains * 2};

@@ -59,7 +59,7 @@ def counts(perfleet, folder, program, arguments, options):
                     "taskset", "-c", "0", program, str(arguments.seconds), str(arguments.period)], check=True)
     answer = json.loads(subprocess.run([perfleet, "top", "--data", data, "--by", "symbol", "--format", "json"], check=True,
                                        text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
-    # Without the few in the clock's own code.
+    # Without the few samples in the clock's own code.
     return [sum(row[3] for row in answer["rows"] if row[0] == f"phase_{phase}") for phase in range(PHASES)]
 
 

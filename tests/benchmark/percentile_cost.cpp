@@ -1,5 +1,5 @@
-// What exact percentiles of many values cost beside std::kind of the same, in CPU time and memory, and how far the
-// sketch is off: for distributions that are unkind to buckets. Every figure is held against the sorted values.
+// What exact percentiles of many values cost compared with std::sort, in CPU time and memory, and the error
+// of the sketch: for distributions that are hard for buckets. Every figure is compared with the sorted values.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -51,7 +51,7 @@ double cpu_seconds() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// "VmRSS" now, "VmHWM" at most so far, in KiB.
+// "VmRSS" now, "VmHWM" the peak so far, in KiB.
 std::uint64_t memory_kib(const std::string& name) {
     std::ifstream status{"/proc/self/status"};
     for (std::string word; status >> word;) {
@@ -71,8 +71,8 @@ void require(bool holds, const char* what) {
     }
 }
 
-// To within a unit (of ranges of 2^62 and more distances are whole ones): no more than half of the values are nearer
-// than a unit less, and at least half no farther than a unit more.
+// Within a unit (in ranges of 2^62 and more distances are whole ones): at most half of the values are nearer than a
+// unit less, and at least half no farther than a unit more.
 bool is_median_distance(const Values& sorted, long double centre, long double distance) {
     const auto within = [&](long double reach) {
         const auto low =
@@ -105,7 +105,7 @@ long double sketch_error(const RankSketch& sketch, const Values& sorted) {
 void measure(const Shape& shape, Values& values) {
     RandomStream random{2'026};
     std::generate(values.begin(), values.end(), [&] { return shape.draw(random); });
-    // The mark of the greatest memory starts anew.
+    // The mark of the peak memory starts anew.
     std::ofstream{"/proc/self/clear_refs"} << "5";
     const std::uint64_t before_kib = memory_kib("VmRSS");
     constexpr std::array kPercentiles{Quantile::of_percent(50), Quantile::of_percent(90), Quantile::of_percent(95),

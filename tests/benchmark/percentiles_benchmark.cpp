@@ -1,4 +1,4 @@
-// Exact percentiles of many values by counting, beside std::kind of the same. One item is one value.
+// Exact percentiles of many values by counting, compared with std::sort. One item is one value.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -22,7 +22,7 @@ namespace {
 constexpr unsigned kPairs = 4'000;  // a quarter of a ring
 constexpr unsigned kId = 1;
 
-// As a collector that is quick enough.
+// As fast as a quick collector.
 void empty_ring() {
     if (const auto* const thread = perfleet_probe_thread_; thread != nullptr && thread->slot != nullptr) {
         __atomic_store_n(&thread->slot->tail, thread->head, __ATOMIC_RELEASE);

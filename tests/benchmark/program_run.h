@@ -1,4 +1,4 @@
-// What a whole program takes: its start, its CPU time, the most memory that it had.
+// The cost of a whole program: its start, its CPU time, its peak memory.
 //
 // One thread; a benchmark stops where a program fails.
 #pragma once
@@ -20,10 +20,10 @@ namespace perfleet {
 struct ProgramRun {
     double cpu_s = 0;
     double wall_s = 0;
-    double memory_mib = 0;  // what its parent had before is told with it
+    double memory_mib = 0;  // includes its parent's peak before the fork
 };
 
-// What it prints goes to `output`; what it warns of, nowhere.
+// Its standard output goes to `output`; its warnings are discarded.
 inline ProgramRun run_program(const std::vector<std::string>& command, const std::string& output = "/dev/null") {
     const auto begin = std::chrono::steady_clock::now();
     const pid_t child = ::fork();
@@ -58,7 +58,7 @@ inline ProgramRun run_program(const std::vector<std::string>& command, const std
             static_cast<double>(usage.ru_maxrss) / 1'024};
 }
 
-// In a process of its own, so that what it took in memory isn't told of those that are started later.
+// In a process of its own, so that its memory isn't counted for processes that are started later.
 template <class Work>
 void run_apart(const Work& work) {
     const pid_t child = ::fork();

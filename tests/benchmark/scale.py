@@ -55,7 +55,7 @@ class Fleet:
         self.wire = self.samples * value("bytes a row on the wire")
         self.ingest_cpu = (self.batches * value("CPU of a gateway a batch")
                            + self.samples * value("CPU of a gateway a row"))
-        # A gateway writes its shards at the same time: an operation of each, and now and then one with watermarks.
+        # A gateway writes its shards at the same time: an operation for each, and now and then one with watermarks.
         self.commit_s = value("latency of an operation") * (1 + GROUP_S / WATERMARKS_S)
         self.group_s = max(min(GROUP_S, GROUP_BYTES * self.gateways / self.wire), self.commit_s)
         self.operations = min(self.batches, SHARDS / self.group_s) + SHARDS / WATERMARKS_S
@@ -65,7 +65,7 @@ class Fleet:
                             + written / 1e6 * value("CPU of the cluster a MB"))
         self.replicated = written * 3 * value("written by an OSD")
         self.day = self.stored * 86_400 * 3
-        # Record and two series of a batch, until they are compacted when the hour is over.
+        # Record and two series of a batch, until they are compacted when the hour has ended.
         self.index_keys = self.batches * 3 * 3_600
         self.objects_hour = max(self.stored * 3_600 / (64 << 20), self.index_keys / SEGMENT_KEYS_MAX)
         self.memory = (self.targets * value("memory a connection")

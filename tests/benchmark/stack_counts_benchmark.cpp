@@ -1,5 +1,5 @@
-// From stored blocks to sums by stack, on one thread: what profiles are made from. Blocks of 16k rows in the memory
-// store, so that the disk isn't measured. One item is one row.
+// From stored blocks to sums by stack, on one thread: the input of profiles. Blocks of 16k rows in the memory store, so
+// that the disk isn't measured. One item is one row.
 #include <benchmark/benchmark.h>
 
 #include "query-engine/statistic/stack/stack_counts.h"

@@ -36,7 +36,7 @@ enum class Likeness : std::uint8_t {
     kIndependent,  // rows of its own for each batch and session
 };
 
-// One session, of its own target. Its watermark is behind its last batch: all of it may be joined.
+// One session, of its own target. Its watermark is after its last batch: all of it may be joined.
 inline void store_session(Store& store, std::uint64_t number, std::uint64_t row_count, std::uint32_t stack_count,
                           std::uint64_t rows_per_hour_max = kRowsPerHour, Likeness likeness = Likeness::kRepeated) {
     const TargetId target{number};

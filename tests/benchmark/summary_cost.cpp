@@ -3,9 +3,9 @@
 //   summary_cost [--rows N] [--rows-per-hour N] [--sessions N] [--stacks N] [--threads N] [--folder DIR] [--keep DIR]
 //
 // Stores batches of 16k rows in this process, as a gateway does: each session at 999 Hz on two processors (fewer rows
-// an hour, where --rows-per-hour says so), hour after hour, an epoch an hour, with as many call chains as --stacks
-// says. Then the store compacts, makes dictionaries, and sums days. Before and after the last `top` is asked of all
-// rows, five times in a process of its own: medians of CPU, most memory. Answers are compared.
+// an hour, if --rows-per-hour says so), hour after hour, an epoch an hour, with as many call chains as --stacks
+// requests. Then the store compacts, makes dictionaries, and sums days. Before and after the last one, `top` queries
+// all rows, five times in a process of its own: medians of CPU, peak memory. Answers are compared.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ struct Options {
     std::uint64_t session_count = 1;
     std::uint32_t stack_count = 20'000;
     unsigned thread_count = 1;
-    std::string store;  // of one that is asked
+    std::string store;  // of one that is queried
     std::string keep;   // where the store stays; empty: nowhere
     std::string folder = std::filesystem::temp_directory_path().string();
 };
@@ -62,7 +62,7 @@ double own_cpu_ms() {
     return cpu_ms(usage);
 }
 
-// -- the process that asks --------------------------------------------------------------------------------------------
+// -- the process that queries -----------------------------------------------------------------------------------------
 
 // Prints the answer's hash.
 void ask(const Options& options) {
@@ -122,7 +122,7 @@ Asked ask_once(const Options& options, const std::string& store) {
     return asked;
 }
 
-// The median's CPU, the greatest memory.
+// The median's CPU, the peak memory.
 Asked ask_often(const Options& options, const std::string& store) {
     std::vector<Asked> all;
     for (int round = 0; round < kRounds; ++round) {

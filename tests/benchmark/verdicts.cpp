@@ -12,7 +12,7 @@
 namespace perfleet {
 namespace {
 
-// How often the intervals that are shown hold the true figure.
+// How often the intervals that are shown contain the true figure.
 void print_coverage(int rounds) {
     std::printf("correlation  values   mean held   p90 shown   of these held   (of %d samples)\n", rounds);
     for (const long double correlation : {0.0L, 0.5L, 0.9L}) {

@@ -94,7 +94,7 @@ class Pages:
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stdout
         return path, answer
 
-    # self and children of each function, by what all were told apart by.
+    # self and children of each function, by everything that distinguishes them.
     def functions(self, *arguments):
         answer = json.loads(self.run("top", "--by", "symbol", "--measure", "samples", "--format", "json", *arguments))
         column = {one["name"]: i for i, one in enumerate(answer["columns"])}
@@ -158,7 +158,7 @@ def searches(browser, pages):
     check(type_search(browser, "") == "", "an empty search has no result")
 
 
-# Matches narrower than a pixel are marked, and the largest one is the first that Enter goes to.
+# Matches narrower than a pixel are marked, and Enter goes to the largest one first.
 def finds_the_smallest_and_goes_to_the_largest(browser, pages):
     browser.open(pages.page("matches.html", "--session", "last"))
     functions = pages.functions("--session", "last")
@@ -209,7 +209,7 @@ def stands_in_its_boxes(browser, pages, picture):
                 picture(browser, f"boxes_{name}_{width}_{'dark' if dark else 'light'}")
 
 
-# By tapping and pinching: details stand within what is seen.
+# By tapping and pinching: details stay within the visible part.
 def is_used_by_fingers(browser, pages):
     browser.show_as(390, 844)
     browser.open(pages.page("fingers.html", "--session", "last"))
@@ -295,7 +295,7 @@ def details_are_those_of_the_list(browser, pages):
     browser.run("document.querySelector('.search-next').click()")
     terms = browser.run("return Object.fromEntries([...document.querySelectorAll('.frame dt')].map((one) => [one.textContent, one.nextSibling.textContent]))")
     check(shares[0] in terms["self"] and shares[1] in terms["total"] and "its self" in terms, f"{terms}: not {shares}")
-    # Zoom lists what is within; another view keeps what is selected.
+    # Zoom lists the functions within; another view keeps the selection.
     type_search(browser, "")
     everything = browser.run("return document.querySelectorAll('tbody tr').length")
     type_search(browser, "first_half")

@@ -115,7 +115,7 @@ class Cycle:
 
     def _judge(self):
         world = self._world
-        # What comes later must be as right: each batch comes again, and all is compacted that can be.
+        # Later data must be as right: each batch is sent again, and everything is compacted that can be.
         status, output = self._check_as_gateway("--go-on")
         if status != 0:
             self._problems += output.strip().splitlines()
@@ -153,7 +153,7 @@ class Cycle:
         pending = answer["columns"].index({"name": "pending", "unit": "rows"})
         sum_of_all = ledger["stored"] + ledger["expired"] + sum(ledger["lost"].values())
         sum_of_all += sum(row[pending] for row in answer["rows"])
-        # What a disk forgot with the power is all that may be missing.
+        # Only what a disk forgot with the power may be missing.
         may_miss = any(source.has_lost_power for source in self._world.sources)
         if ledger["produced"] != sum_of_all or ("missing" in ledger["lost"] and not may_miss):
             self._problems.append(f"perfleet losses doesn't add up: {ledger}")

@@ -1,4 +1,4 @@
-// A gateway that comes up with a clock of before, as machines without a battery do: nothing is lost for it.
+// A gateway starts with a clock that lies in the past, as on machines without a battery: nothing is lost because of it.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -32,7 +32,7 @@ void wait_until_it_says(const Process& process, const std::string& text) {
 TEST(GatewayClock, WhatIsHoursAheadWaitsUntilItIsSet) {
     const end_to_end::TemporaryFolder folder;
     const HeldAddress address;
-    // A collector that knows the gateway's clock counts hours by it, so the first batch is sealed before it does.
+    // A collector that knows the gateway's clock counts hours by it, so the first batch is sealed before that.
     Process collector{{program_path("perfleet-collector"), "--gateway", address.endpoint(), "--metrics", "127.0.0.1:0",
                        "-e", "cpu-clock", "--", "sleep", "1000"}};
     end_to_end::scrape_until(end_to_end::metrics_of(collector), [](const ScrapedPage& seen) {

@@ -1,5 +1,5 @@
 // SIGTERM: the gateway commits, acknowledges and closes, whatever its peers, its queries and its disk do; and when it
-// can't, it ends by its stated bound.
+// can't, it ends within its stated bound.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -114,7 +114,7 @@ TEST_F(GatewayStop, EndsRunningQueries) {
     peer.send(batch(1));
     peer.wait_for_prefix(1);
     RawClient client{query_};
-    // It may send nothing before it is asked for more, which never comes.
+    // It may send nothing before it is asked for more, which never happens.
     ASSERT_TRUE(client.send(encode_query_message({1, query_message::Ask{"sessions", {}, 0}})));
     EXPECT_TRUE(client.next().has_value()) << "not at work";
     EXPECT_EQ(stop().status, 0) << gateway_->error_output();
@@ -135,7 +135,7 @@ TEST_F(GatewayStop, EndsByItsBoundWhenTheDiskDoesNotAnswer) {
         EXPECT_EQ(ending.status, 1);
         EXPECT_NE(gateway_->error_output().find("didn't stop in time"), std::string::npos) << gateway_->error_output();
     }
-    // Nothing that was promised is gone, and what wasn't can be sent again.
+    // Nothing that was promised is gone, and the rest can be sent again.
     world_.set_syncs_hang(false);
     start();
     SamplePeer peer{listen_};

@@ -1,7 +1,6 @@
 // numbered_calls_workload COUNT_FILE FIRST N DURATION_MS: makes the calls getpgid(FIRST), getpgid(FIRST + 1), … spread
-// over that time, N of them. Before each it writes into COUNT_FILE (8 bytes, which are there) how many it has begun: so
-// that whoever traces it can be held against what there was to see, also when both are killed. It ends with who
-// started it.
+// over that time, N of them. Before each it writes into COUNT_FILE (8 bytes, which exist) how many it has begun: so a
+// tracer can be compared with the number of calls, also when both are killed. It ends with the process that started it.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

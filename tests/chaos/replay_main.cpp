@@ -1,5 +1,5 @@
-// chaos_replay --capture FILE --gateway ENDPOINT --seed N [--key FILE --gateway-key FILE]: a peer that says again, in
-// another order and twice, what a source has said: late duplicates, as a network and old processes may bring them.
+// chaos_replay --capture FILE --gateway ENDPOINT --seed N [--key FILE --gateway-key FILE]: a peer that sends again, in
+// another order and twice, what a source has sent: late duplicates, as a network and old processes may bring them.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kTimeout{3};
 constexpr std::uint64_t kTurnNs = 20'000'000;
 constexpr SessionId kLastSession{77, 77};
 
-// What is whole of a file that may have been cut short.
+// The whole frames of a file that may have been cut short.
 std::vector<Frame> read_capture(const std::string& path) {
     std::ifstream file{path, std::ios::binary};
     std::vector<Frame> frames;
@@ -41,7 +41,7 @@ class Replay {
 public:
     explicit Replay(std::unique_ptr<SocketDriver> driver) : driver_{std::move(driver)} {}
 
-    // False: the time was over.
+    // False: the timeout has passed.
     bool send(const Frame& frame) {
         while (std::chrono::steady_clock::now() < deadline_) {
             if (driver_->reconnected() && !hello_.empty()) {
@@ -76,7 +76,7 @@ public:
         hello_ = std::move(hello);
     }
 
-    // A Hello of a session that nothing else names: its Welcome tells that all before it was taken.
+    // A Hello of a session that nothing else names: its Welcome shows that everything before it was taken.
     [[nodiscard]] const Frame& last() const { return last_; }
 
 private:

@@ -42,7 +42,7 @@ RowRanges read_ranges(std::istream& line) {
     return rows;
 }
 
-// Reads lines in their order, for what was dropped follows from the order of acknowledging and sending.
+// Reads lines in their order, because the dropped batches follow from the order of acknowledging and sending.
 class LogReader {
 public:
     explicit LogReader(SourceLog& log) : log_{log} {}
@@ -128,7 +128,7 @@ private:
         return true;
     }
 
-    // Everything before `oldest` has left the collector: what it wasn't acknowledged or refused was dropped.
+    // Everything before `oldest` has left the collector: whatever wasn't acknowledged or refused was dropped.
     void retained_from(std::uint64_t oldest) {
         for (std::uint64_t seq = std::max(log_.acknowledged, passed_) + 1; seq < oldest; ++seq) {
             if (!log_.refused.contains(seq)) {

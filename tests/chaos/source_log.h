@@ -1,10 +1,10 @@
-// What a source writes down beside its collector, line by line with write(2), so that a SIGKILL keeps what was written;
-// and how it is read back. The checker holds the store against it.
+// What a source writes down beside its collector, line by line with write(2), so that a SIGKILL keeps it; and how it is
+// read back. The checker compares the store with it.
 //
 //   session HIGH LOW TARGET          hex; once, first
 //   produced KIND EVENT FIRST LAST   before these rows are handed on. A row's value is its number in its series, from 1
 //   sealed SEQ EPOCH BUCKET [KIND EVENT FIRST LAST]…
-//   ring_full [KIND EVENT FIRST LAST]…    gathered, and lost because the ring had no room
+//   ring_full [KIND EVENT FIRST LAST]…    collected, and lost because the ring was full
 //   hello OLDEST_RETAINED            before it is sent
 //   sending SEQ OLDEST_RETAINED      before it is sent
 //   bye LAST_SEQ                     before it is sent
@@ -12,9 +12,9 @@
 //   refused SEQ REASON               0: the session
 //   end NAME                         finished, gave_up or refused: the process ended in order
 //
-// Each session has a log of its own; a process that delivers what an earlier one left in its spool goes on with that
-// one's. Lines stand in the order of what happened on each of the two threads; only the wire's lines are in order with
-// one another, and only the source's.
+// Each session has a log of its own; a process that delivers the rest of an earlier one's spool continues that one's
+// log. Lines are in the order of events on each of the two threads; only the wire's lines are in order with one
+// another, and only the source's.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ private:
     int descriptor_;
 };
 
-// A log, read back and understood.
+// A log, read back.
 struct SourceLog {
     struct Sealed {
         EpochNumber epoch;
@@ -93,7 +93,7 @@ struct SourceLog {
     std::string end;  // empty: it was killed
 };
 
-// Errors: kNotFound, kInvalid (a line that can't be read; an unfinished last one is passed over).
+// Errors: kNotFound, kInvalid (a line that can't be read; an unfinished last one is ignored).
 [[nodiscard]] Result<SourceLog> read_source_log(const std::string& path);
 
 }  // namespace perfleet::chaos

@@ -52,7 +52,7 @@ struct Arguments {
     std::string gateway_key;
     std::uint64_t seed = 0;
     std::uint64_t rows = 100'000;
-    std::uint64_t duration_ms = 1'000;  // in which they come
+    std::uint64_t duration_ms = 1'000;  // in which they are produced
     std::uint32_t batch_rows = 500;
     std::uint64_t batch_age_ms = 50;
     std::size_t ring_size_bytes = 1U << 20;
@@ -199,7 +199,7 @@ private:
         hello_.resize(*size);
     }
 
-    // The same rows for the same seed; only when they come depends on the machine.
+    // The same rows for the same seed; only their times depend on the machine.
     void make_rows(WireThread& wire) {
         const Ticks start = monotonic_now();
         const std::uint64_t duration_ns = arguments_.duration_ms * 1'000'000;
@@ -256,7 +256,7 @@ private:
         }
     }
 
-    // What has left the builder since the last time was sealed, or lost at the ring.
+    // Whatever has left the builder since the last time was sealed, or lost at the ring.
     void account() {
         RowRanges gone;
         for (const Series series : kAllSeries) {
@@ -298,7 +298,7 @@ private:
     std::unique_ptr<DeliveryJournal> journal_;
     std::unique_ptr<OrphanDelivery> orphans_;
     std::mt19937_64 random_;
-    std::map<Series, RowRange> waiting_;  // rows (first, last] stand in the builder
+    std::map<Series, RowRange> waiting_;  // rows (first, last] in the builder
     Seq last_sealed_;
     EpochNumber epoch_;
     BucketNumber epoch_bucket_;

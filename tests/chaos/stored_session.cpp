@@ -11,7 +11,7 @@
 namespace perfleet::chaos {
 namespace {
 
-// Of tracepoints of system calls: what each was called with first (…/syscalls/sys_enter_…/format).
+// Of tracepoints of system calls: the first argument of each (…/syscalls/sys_enter_…/format).
 constexpr std::size_t kFirstArgumentOffset = 16;
 
 const std::vector<std::uint64_t>& arguments_of(const DecodedRows& rows, std::vector<std::uint64_t>& arguments) {
@@ -48,7 +48,7 @@ Result<Done> scan_blocks(const StoreReader& store, const Partition& partition, S
                 session.blocks.push_back(
                     {partition, series, key.first_seq, block->header.last_seq, {values.begin(), values.end()}, false});
             }
-            for (const BlockPart& part : block->parts) {  // compacted: as if each stood alone
+            for (const BlockPart& part : block->parts) {  // compacted: as if each were alone
                 const auto own = values.first(part.row_count);
                 session.blocks.push_back({partition, series, part.seq, part.seq, {own.begin(), own.end()}, true});
                 values = values.subspan(part.row_count);

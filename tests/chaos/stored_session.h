@@ -1,4 +1,4 @@
-// What a scan of the store gives for one session: every batch record, every row of every block.
+// Everything that a scan of the store returns for one session: every batch record, every row of every block.
 #pragma once
 
 #include <map>
@@ -30,7 +30,7 @@ struct StoredSession {
 };
 
 // The column in which a chaos_source numbers the rows of this kind; of tracepoints, which perfleet-collector takes, the
-// one that holds the call's first argument; of other kinds, any.
+// one with the call's first argument; of other kinds, any.
 [[nodiscard]] ColumnId value_column(Kind kind);
 
 // All sessions of the store. Errors: those of reading, blocks included.

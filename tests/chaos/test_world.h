@@ -1,4 +1,4 @@
-// The world of a program that a test in C++ starts: its clock of the day, and whether its disk answers (world_page.h).
+// The environment of a program that a test in C++ starts: its wall clock, and whether its disk answers (world_page.h).
 #pragma once
 
 #include <fcntl.h>

@@ -36,7 +36,7 @@ Result<std::uint64_t> read_count(const fs::path& path) {
     return count;
 }
 
-// These go on being counted by whoever delivers the rest.
+// The process that delivers the rest continues to count these.
 bool is_counted_by_wire(CountName name) { return name == CountName::kLostSpoolFull || name == CountName::kLostRefused; }
 
 Result<KeptSession::Batch> read_batch(SpooledBatch& spooled, Decoder& decoder) {

@@ -1,12 +1,10 @@
 // What is known, from outside, of perfleet-collector tracing numbered_calls_workload, run after run on one target; and
-// how it is read back. The checker holds the store against it.
+// how it is read back. The checker compares the store with it.
 //
 // The folder of one target (world.py makes it):
-//   begun.RUN               8 bytes: how many calls this run's workload began. They are numbered RUN × kCallsPerRun +
-//   1, … finished                a line `RUN CALLS` for each run that went to its end: its workload made all of them
-//   kept.N/SESSION.spool    what stood in the spool when the collector had been killed or stopped for the N-th time,
-//   and
-//                           no other had looked at it yet
+//   begun.RUN               8 bytes: how many calls this run's workload began, numbered from RUN × kCallsPerRun + 1
+//   finished                a line `RUN CALLS` for each completed run: its workload made all of them
+//   kept.N/SESSION.spool    the spool's file after the collector was killed or stopped for the N-th time
 //   power-lost              a line for each session (32 hex digits) of which the spool's disk forgot something
 #pragma once
 
@@ -35,24 +33,24 @@ struct KeptSession {
 
     SessionId session;
     Seq first_kept;                 // everything before was acknowledged, dropped or refused
-    std::vector<SeqRange> dropped;  // of that, as far as nobody acknowledged has named it
+    std::vector<SeqRange> dropped;  // of these, as far as no acknowledged batch has named it
     bool has_refused = false;       // the gateway had refused some
-    // Its disk had lost power before, so that some of what is gone may have been forgotten: those rows are "killed".
+    // Its disk had lost power before, so some of the missing rows may have been forgotten: those are "killed".
     bool is_since_power_loss = false;
     std::map<Seq, Batch> batches;        // those that wait for their acknowledgement
-    std::vector<CountEntry> own_counts;  // as its end must say: all but what the wire loses
+    std::vector<CountEntry> own_counts;  // as its end must state: all but the rows that the wire loses
 };
 
 struct TracedLog {
     std::map<std::uint64_t, std::uint64_t> begun;     // calls, by run
-    std::map<std::uint64_t, std::uint64_t> finished;  // the same, of runs that went to their end
+    std::map<std::uint64_t, std::uint64_t> finished;  // the same, of runs that were completed
     std::set<SessionId> power_lost;
     std::vector<KeptSession> kept;  // one for each file, the same session several times when several killings met it
     bool has_spool = false;
 };
 
-// Errors: kNotFound, kIo, kInvalid (a file that can't be read). A spool file that can't be understood is an error, too:
-// no kill may leave one.
+// Errors: kNotFound, kIo, kInvalid (a file that can't be read). A spool file that can't be parsed is an error, too: no
+// kill may leave one.
 [[nodiscard]] Result<TracedLog> read_traced_log(const std::string& folder);
 
 }  // namespace perfleet::chaos

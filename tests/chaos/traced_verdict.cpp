@@ -110,7 +110,7 @@ private:
                });
     }
 
-    // Each batch stands once, and its record counts the rows that its blocks have.
+    // Each batch is stored once, and its record counts the rows that its blocks have.
     void judge_batches() {
         std::map<std::pair<Seq, Series>, std::uint64_t> in_blocks;
         for (const StoredSession::Block& block : stored_.blocks) {
@@ -131,7 +131,7 @@ private:
         }
     }
 
-    // Every row is a call of one run that was begun, and none is there twice.
+    // Every row is a call of one run that was begun, and none is stored twice.
     void judge_numbers() {
         std::set<std::uint64_t> seen;
         std::uint64_t twice = 0;
@@ -163,11 +163,11 @@ private:
         }
     }
 
-    // Produced = stored + expired + lost. What arrived, was dropped by the collector all the same, and then expired
-    // with its partition stands in two counts.
+    // Produced = stored + expired + lost. Rows that arrived, were dropped by the collector all the same, and then
+    // expired with their partition are in two counts.
     void judge_sums() {
         Counts stored;
-        Counts held;  // dropped, and there all the same
+        Counts held;  // dropped, and stored all the same
         std::set<Series> all_series{kTracedCalls};
         for (const BatchRecord& batch : stored_.batches) {
             for (const BatchRecord::Rows& rows : batch.rows) {
@@ -196,8 +196,8 @@ private:
         }
     }
 
-    // What it counted of the calls lies between those that it has and those that there were; and before the last that
-    // it has, none is missing that wasn't counted as lost. What a kill took from it came behind that.
+    // Its count of the calls lies between those that it has and those that were made; and before the last that it has,
+    // none is missing that wasn't counted as lost. A kill's losses came after that.
     void judge_produced() {
         if (has_lost_power_ || !run_.has_value()) {
             return;
@@ -217,7 +217,7 @@ private:
 
     [[nodiscard]] bool may_be_gone(BucketNumber bucket) const { return dropped_buckets_.contains(bucket); }
 
-    // What the collector left is there, as it was; and its counts are those of the end.
+    // The collector's remaining batches are there, unchanged; and its counts are those of the end.
     void judge_kept(const KeptSession& kept) {
         for (const auto& [seq, batch] : kept.batches) {
             const auto found = records_.find(seq);

@@ -1,4 +1,4 @@
-// The verdict on sessions of perfleet-collector, and what it is made from: a real spool file.
+// The verdict on sessions of perfleet-collector, and its inputs: a real spool file.
 #include "tests/chaos/traced_verdict.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ constexpr SessionId kSession{3, 4};
 constexpr Partition kPartition{BucketNumber{490'000}, 0, 7};
 constexpr std::uint64_t kRun = 2;
 
-// A run that was killed after 40 calls: batches of 10 rows each, of which 1 and 2 were acknowledged, 3 and 4 stood in
+// A run that was killed after 40 calls: batches of 10 rows each, of which 1 and 2 were acknowledged, 3 and 4 were in
 // the spool; 3 calls were lost in the kernel, 2 by the kill.
 class TracedVerdict : public testing::Test {
 protected:
@@ -187,7 +187,7 @@ TEST_F(TracedVerdict, ExpectsLessOfADiskThatLostItsPower) {
     expect_sound();
     unstore(1);
     expect_noticed("batch 1 had left the spool");
-    // A run between that loss of power and a kill has let go what the disk had forgotten.
+    // A run between that loss of power and a kill has dropped what the disk had forgotten.
     log_.kept[0].is_since_power_loss = true;
     expect_sound();
 }
@@ -201,7 +201,7 @@ TEST_F(TracedVerdict, ExpectsLessWherePartitionsWereDropped) {
     expect_noticed("10 rows expired");
 }
 
-// A collector's spool file as a kill leaves it, put where the log is read from.
+// A collector's spool file as a kill leaves it, put into the place from which the log is read.
 TEST(TracedLogs, GiveWhatAKilledCollectorKept) {
     const end_to_end::TemporaryFolder folder;
     const std::filesystem::path kept = folder / "kept.1";

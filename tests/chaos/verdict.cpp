@@ -87,7 +87,7 @@ private:
                                            : circumstances_.dropped_buckets.contains(sealed->second.bucket);
     }
 
-    // Every batch stands once, and its record counts the rows that its blocks have.
+    // Every batch is stored once, and its record counts the rows that its blocks have.
     void judge_batches() {
         std::map<std::pair<std::uint64_t, Series>, std::uint64_t> rows_in_blocks;
         for (const StoredSession::Block& block : stored_.blocks) {
@@ -111,13 +111,13 @@ private:
         }
     }
 
-    // A source that was killed may have sealed one batch that it didn't come to write down.
+    // A source that was killed may have sealed one batch that it didn't write down any more.
     [[nodiscard]] std::uint64_t last_sealable() const {
         const std::uint64_t last = log_.sealed.empty() ? 0 : log_.sealed.rbegin()->first;
         return log_.end.empty() ? last + 1 : last;
     }
 
-    // No row twice, none that wasn't produced, and each in the batch that it was sealed in.
+    // No row twice, none that wasn't produced, and each in the batch in which it was sealed.
     void judge_rows() {
         std::map<Series, std::set<std::uint64_t>> seen;
         for (const StoredSession::Block& block : stored_.blocks) {
@@ -137,7 +137,7 @@ private:
                        << " were never produced";
             }
             std::vector<std::uint64_t> ordered = block.values;
-            std::ranges::sort(ordered);  // samples stand by processor in their batch
+            std::ranges::sort(ordered);  // samples are by processor in their batch
             if (ordered != expected_values(block)) {
                 warn() << "batch " << block.first_seq.value << ": the rows of " << name_of(block.series)
                        << " are not those that were sealed";
@@ -171,7 +171,7 @@ private:
         if (log_.acknowledged > last_sealable()) {
             warn() << "batch " << log_.acknowledged << " was acknowledged and never sealed";
         }
-        // What is there is as good as the watermark: a gateway that starts finds both.
+        // A stored batch is as good as the watermark: a gateway that starts finds both.
         for (std::uint64_t seq = stored_.watermark.value + 1; seq <= std::min(log_.acknowledged, last_sealable());
              ++seq) {
             if (!stored_seqs_.contains(seq) && !may_be_expired(seq)) {
@@ -200,14 +200,14 @@ private:
 
     void judge_dropped() {
         for (const std::uint64_t seq : named_) {
-            // What was dropped between a Hello and its Welcome, which knew it already, shows in nothing that was sent:
-            // but then it is there.
+            // A batch that was dropped between a Hello and its Welcome, which counted it already, appears in nothing
+            // that was sent: but then it is there.
             if (!log_.dropped.contains(seq) && !stored_seqs_.contains(seq) && !may_be_expired(seq)) {
                 warn() << "batch " << seq << " is named as dropped, and wasn't";
             }
         }
         if (!stored_.end.has_value() || !circumstances_.dropped_buckets.empty()) {
-            return;  // who names it may not be there (any more)
+            return;  // the batch that names it may not be there (any more)
         }
         for (const std::uint64_t seq : log_.dropped) {
             if (!named_.contains(seq)) {
@@ -216,7 +216,7 @@ private:
         }
     }
 
-    // What each batch says of the session so far.
+    // What each batch states of the session so far.
     void judge_counts() {
         for (const BatchRecord& batch : stored_.batches) {
             const auto sealed = log_.sealed.find(batch.seq.value);
@@ -238,12 +238,12 @@ private:
         }
     }
 
-    // Produced = stored + expired + lost, and each of them is what the source knows.
+    // Produced = stored + expired + lost, and each of them equals the source's own count.
     void judge_ledger() {
         for (const auto& [series, produced_written] : log_.produced) {
             const std::span<const CountEntry> counts = stored_.end->counts;
             const std::uint64_t produced = count_of(counts, series, CountName::kProduced);
-            // A killed source had said what it was going to produce, and not yet what became of all of it.
+            // A killed source had stated the rows to produce, and not yet the fate of all of them.
             const std::uint64_t produced_min = log_.end.empty() ? value_of(log_.accounted, series) : produced_written;
             if (produced < produced_min || produced > produced_written) {
                 warn() << name_of(series) << ": the end says produced " << produced << ", it was " << produced_written;
@@ -258,10 +258,10 @@ private:
         }
     }
 
-    // Of an end that was made of what a disk knew: nothing is counted that wasn't there.
+    // Of an end that was made from the disk's state: nothing is counted that wasn't there.
     void judge_bounds() {
         for (const auto& [series, produced_written] : log_.produced) {
-            std::uint64_t refused = 0;  // of these the disk may know both the record and the count
+            std::uint64_t refused = 0;  // of these the disk may have both the record and the count
             for (const std::uint64_t seq : log_.refused) {
                 refused += sealed_rows(seq, series);
             }
@@ -281,7 +281,7 @@ private:
         }
     }
 
-    // Rows of which a killed source didn't write down what became of them.
+    // Rows of which a killed source didn't write down the fate.
     [[nodiscard]] std::uint64_t unaccounted(Series series) const {
         return log_.end.empty() ? value_of(log_.produced, series) - value_of(log_.accounted, series) : 0;
     }
@@ -295,9 +295,9 @@ private:
         return rows == sealed->second.rows.end() ? 0 : rows->second.size();
     }
 
-    // How many rows more than those that are known to be dropped or refused the end says were. With partitions dropped
-    // that may be: batches that arrived and were dropped by the collector all the same, and have expired since with
-    // whoever named them.
+    // How many more rows the end counts than those that are known to be dropped or refused. With partitions dropped
+    // that may be: batches that arrived, were dropped by the collector all the same, and have expired since together
+    // with the batch that named them.
     std::uint64_t judge_wire_losses(Series series) {
         std::set<std::uint64_t> gone = log_.dropped;
         gone.insert(named_.begin(), named_.end());
@@ -323,7 +323,7 @@ private:
 
     void judge_sum(Series series, std::uint64_t produced, std::uint64_t lost_more) {
         std::uint64_t stored = 0;
-        std::uint64_t held = 0;  // dropped or refused, and there all the same
+        std::uint64_t held = 0;  // dropped or refused, and stored all the same
         for (const BatchRecord& batch : stored_.batches) {
             for (const BatchRecord::Rows& rows : batch.rows) {
                 if (rows.series == series) {

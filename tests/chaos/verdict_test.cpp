@@ -1,4 +1,4 @@
-// The verdict itself: a sound session passes, and each thing that can be wrong with one is noticed.
+// The verdict itself: a sound session passes, and each possible fault of one is noticed.
 #include "tests/chaos/verdict.h"
 
 #include <gtest/gtest.h>
@@ -340,7 +340,7 @@ TEST_F(Log, RefusesWhatItDoesNotUnderstand) {
     EXPECT_NE(log.error().message.find(":2:"), std::string::npos);
 }
 
-// From a batch as a collector seals it, through a store, to what the verdict looks at.
+// From a batch as a collector seals it, through a store, to the input of the verdict.
 TEST(StoredSessions, GiveEveryRowOfEveryBatch) {
     const auto store = make_memory_store();
     const SessionRecord record = sample_session(kTarget, kSession);

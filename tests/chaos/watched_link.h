@@ -1,4 +1,4 @@
-// A driver that writes down what its collector says and is told, before anybody else knows of it.
+// A driver that writes down what its collector sends and receives, before any other part of the program sees it.
 #pragma once
 
 #include <map>
@@ -29,7 +29,7 @@ public:
 private:
     struct Session {
         std::unique_ptr<SourceLogWriter> log;
-        std::string last_sent;  // what was written down: a frame that can't be sent now comes again and again
+        std::string last_sent;  // what was written down: a frame that can't be sent now is given again and again
         Seq last_prefix;
         bool was_finished = false;
     };

@@ -1,5 +1,5 @@
-// The page of memory through which tests/chaos/run tells a program under test what its world is like. A file of
-// kPageSizeBytes, mapped by both; tests/chaos/world.py knows the same offsets.
+// The page of memory through which tests/chaos/run controls the environment of a program under test. A file of
+// kPageSizeBytes, mapped by both; tests/chaos/world.py has the same offsets.
 //
 //   byte 0     i64  added to every reading of CLOCK_REALTIME, ns
 //   byte 8     u32  1: fsync and fdatasync hang until it is 0 again

@@ -1,7 +1,7 @@
-// Loaded before a program under test (LD_PRELOAD): its clock of the day, and whether its disk answers, as world_page.h
-// says. The program itself is the one that users run. PERFLEET_CHAOS_PAGE names the page's file.
+// Loaded before a program under test (LD_PRELOAD): its wall clock, and whether its disk answers, as world_page.h says.
+// The program itself is the one that users run. PERFLEET_CHAOS_PAGE names the page's file.
 //
-// PERFLEET_CHAOS_SYNCED names a folder to which goes what the program has synced, for a loss of power (world.py takes
+// PERFLEET_CHAOS_SYNCED names a folder that receives what the program has synced, for a loss of power (world.py takes
 // it from there): a file as it was then, under its own name, and the names in a folder, a line each, as `names`.
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// What every program says of its arguments.
+// What every program prints about its arguments.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -11,7 +11,7 @@
 namespace perfleet::end_to_end::arguments_program_test {
 namespace {
 
-// The program refuses these arguments, and says so in these words.
+// The program refuses these arguments, with these words.
 void expect_refused(std::vector<std::string> command, const std::string& words) {
     command.front() = program_path(command.front());
     const Finished finished = run(command);

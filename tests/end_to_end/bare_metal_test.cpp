@@ -45,7 +45,7 @@ constexpr std::uint64_t kStackBytesWithNetworkMax = 6U << 10;  // likewise
 constexpr double kSharePointsMax = 4;
 constexpr double kInStepPointsMin = 30;
 constexpr std::uint64_t kSamplesMin = 3'000;
-constexpr std::uint64_t kSamplesMinOnABusyHost = 500;  // all that a run may give where time goes on by itself
+constexpr std::uint64_t kSamplesMinOnABusyHost = 500;  // the least that a run may give where time continues by itself
 
 // The image, running.
 class Machine {
@@ -57,7 +57,7 @@ public:
         : process_{command(
               "socket,host=127.0.0.1,reconnect=1,port=" + gateway_endpoint.substr(gateway_endpoint.rfind(':') + 1),
               port, more)} {}
-    // What goes out is kept in a file instead; `more` says sink=file.
+    // Its output is kept in a file instead; `more` includes sink=file.
     struct ToFile {
         std::string path;
     };
@@ -89,7 +89,7 @@ public:
         }
         return count;
     }
-    // The number behind `name=` in the line that begins so.
+    // The number after `name=` in the line with this beginning.
     std::uint64_t number(const std::string& line, const std::string& name) {
         const std::string text = field_of(process_.wait_for_output(line).value_or(""), name);
         EXPECT_FALSE(text.empty()) << line << ' ' << name << ": " << process_.output();
@@ -101,7 +101,7 @@ private:
                                             const std::vector<std::string>& more) {
         const std::string virtio =
             " -serial stdio -device virtio-serial-device -device virtserialport,chardev=telemetry,nr=1,name=telemetry";
-        // What the image says to the host comes out as its console does, not among QEMU's own warnings.
+        // The image's messages to the host come out on its console, not among QEMU's own warnings.
         const std::string uart =
             " -serial chardev:telemetry -chardev stdio,id=host -semihosting-config "
             "enable=on,target=native,chardev=host";
@@ -156,7 +156,7 @@ protected:
         return largest;
     }
 
-    // Whoever is above the load's own threads, of one event: "timer" or "cycles".
+    // The callers above the load's own threads, of one event: "timer" or "cycles".
     void expect_shares_as_they_were(Machine& machine, const std::string& event, std::uint64_t samples_min) {
         std::map<std::string, double> sampled;
         for (const auto& row : rows_of(perfleet_json({"top", "--data", data(), "--event", event}))) {
@@ -179,7 +179,7 @@ protected:
         for (const std::string& function : functions) {
             expect_share(function);
         }
-        // With what they call, as their callers see it.
+        // With their callees, as their callers see them.
         expect_share("middle");
         expect_share("inner");
     }
@@ -206,7 +206,7 @@ TEST_F(BareMetal, ItsLoadIsSeenAsItWasThoughTheGatewayIsKilledInTheMiddle) {
     const auto ledgers = ledgers_of(data());
     ASSERT_EQ(ledgers.size(), 1U);
     ledgers.front().expect_exact();
-    // A busy host makes samples late: what the counters called for is in the ledger, taken or not.
+    // A busy host makes samples late: the samples that the counters requested are in the ledger, taken or not.
     EXPECT_EQ(ledgers.front().series.at({Kind::kSample, EventNumber{0}}).produced,
               machine.number("sampled", "timer") + machine.number("sampled", "timer_missed"));
     EXPECT_EQ(ledgers.front().series.at({Kind::kSample, EventNumber{1}}).produced,
@@ -280,7 +280,7 @@ TEST_F(BareMetal, OverItsNetworkCardCountsAreExactThoughTheLinkGoesAndTheGateway
     ledgers.front().expect_exact();
 }
 
-// Beyond loopback a gateway takes peers with keys alone.
+// Beyond loopback a gateway accepts only peers with keys.
 TEST_F(BareMetal, OverItsNetworkCardItIsTheTargetOfItsKey) {
     if (!PERFLEET_HAS_TARGET_NETWORK || !PERFLEET_HAS_TARGET_KEYS) {
         GTEST_SKIP() << "the image was built without lwIP or libsodium";
@@ -312,7 +312,7 @@ TEST_F(BareMetal, OverItsNetworkCardItIsTheTargetOfItsKey) {
 
 TEST_F(BareMetal, DoesNotRunWithKeysThatAreNone) {
     Machine machine{Machine::ToNetwork{address_.endpoint()}, "keys=on"};
-    machine.wait_for("no ke");  // none there, or none built in
+    machine.wait_for("no ke");  // none there, or none compiled in
     machine.wait();
 }
 
@@ -358,8 +358,8 @@ TEST_F(BareMetal, OverItsNetworkCardTheGatewayGetsExactCountsThoughItIsKilledInT
     }
 }
 
-// Here interrupts come at exact places, not at the next loop's head, and two runs do the same, for nothing random is
-// there: all the more they must not be taken for one.
+// Here interrupts come at exact places, not at the next loop's head, and two runs do the same, because nothing random
+// exists: all the more they must not be taken for one.
 TEST_F(BareMetal, WhereTimeCountsInstructionsItsLoadIsSeenAsItWasAndEachRunIsASession) {
     GatewayProgram gateway{data(), address_.endpoint()};
     for (std::size_t run = 1; run <= 2; ++run) {
@@ -386,7 +386,7 @@ TEST_F(BareMetal, WhereTimeCountsInstructionsItsLoadIsSeenAsItWasAndEachRunIsASe
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
 }
 
-// What jitter is for: where the period is as long as the load's loop, all samples come from one place of it.
+// The purpose of jitter: if the period is as long as the load's loop, all samples come from one place of it.
 TEST_F(BareMetal, APeriodInStepWithTheLoadIsWrongAndJitterIsNot) {
     GatewayProgram gateway{data(), address_.endpoint()};
     Machine machine{address_.endpoint(),
@@ -398,12 +398,12 @@ TEST_F(BareMetal, APeriodInStepWithTheLoadIsWrongAndJitterIsNot) {
     EXPECT_GE(largest_error(machine, "cycles"), kInStepPointsMin);
 }
 
-// Runs with nothing random in them, and nothing that comes in from outside.
+// Runs without anything random, and without input from outside.
 class BareMetalOverAgain : public BareMetal {
 protected:
     enum class Sink : std::uint8_t { kGateway, kFile };
 
-    // What is found of one that is sent through this port, in a store of its own.
+    // The stored rows of a session that is sent through this port, in a store of its own.
     std::vector<std::string> answers_of_run(const std::string& session, Machine::Port port,
                                             Sink sink = Sink::kGateway) {
         const std::string store = data() + session;
@@ -449,7 +449,7 @@ private:
             answers.emplace_back(std::istreambuf_iterator<char>{folded}, std::istreambuf_iterator<char>{});
         }
         answers.push_back(perfleet({"utilisation", "--data", store, "--format", "json"}));
-        // What is said of the session itself, in columns and warnings.
+        // The session's own columns and warnings.
         for (std::string& answer : answers) {
             for (const std::string& name : {session, "session " + session.substr(0, 8)}) {
                 for (std::size_t at = answer.find(name); at != std::string::npos; at = answer.find(name)) {
@@ -467,7 +467,7 @@ private:
         return answers;
     }
 
-    // Of each series a line that only the same rows in the same order have, whatever batches they came in.
+    // For each series a line that only the same rows in the same order have, whatever their batches.
     static std::vector<std::string> rows_of(const std::string& store, const StoredLedger& ledger) {
         const auto reader = open_store_reader(store);
         EXPECT_TRUE(reader.ok()) << reader.error().message;
@@ -517,7 +517,7 @@ TEST_F(BareMetalOverAgain, TheUartAndFilesBringWhatTheVirtioPortBrings) {
     EXPECT_EQ(answers_of_run("20000000000000000000000000000004", Machine::Port::kUart, Sink::kFile), answers);
 }
 
-// Nobody could grant it one: no gateway is there, and nothing random.
+// No gateway could grant it one: none is there, and nothing random.
 TEST_F(BareMetal, AFileIsGivenItsSessionAtImport) {
     const std::string file = folder_ / "run.frames";
     Machine machine{Machine::ToFile{file},
@@ -560,7 +560,7 @@ TEST_F(BareMetal, OverTheUartNothingIsLostThoughTheGatewayIsKilledInTheMiddle) {
 
 TEST_F(BareMetal, NothingIsLostWhileTheHostReadsNothingForTwoSeconds) {
     GatewayProgram gateway{data(), address_.endpoint()};
-    // The board has no battery, neither.
+    // The board has no battery either.
     const UtcNs before = utc_now();
     Machine machine{address_.endpoint(), {"-rtc", "base=1970-01-01T00:10:00"}};
     machine.wait_for("acknowledged 3");
@@ -582,7 +582,7 @@ TEST_F(BareMetal, NothingIsLostWhileTheHostReadsNothingForTwoSeconds) {
     EXPECT_EQ(rows_of(perfleet_json({"sessions", "--data", data(), "--from", "-1h"})).size(), 1U);
 }
 
-// A peer that speaks bytes of ZMTP, whatever they say.
+// A peer that sends bytes of ZMTP, whatever they mean.
 class RawPeer {
 public:
     RawPeer() : listening_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
@@ -609,7 +609,7 @@ public:
         EXPECT_GE(connection_, 0);
         EXPECT_EQ(::setsockopt(connection_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
     }
-    // False: nobody takes it.
+    // False: nothing reads it.
     bool send(const std::string& bytes) {
         for (std::size_t at = 0; at < bytes.size();) {
             const ssize_t sent = ::send(connection_, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
@@ -620,7 +620,7 @@ public:
         }
         return true;
     }
-    // False: it ends, or says nothing for a minute.
+    // False: it ends, or sends nothing for a minute.
     bool wait_for(const std::string& bytes) {
         std::array<char, 4096> buffer{};
         for (std::string text; text.find(bytes) == std::string::npos;) {
@@ -640,7 +640,7 @@ private:
     std::string endpoint_;
 };
 
-// More buffers than half of what the queue's 16-bit counts tell apart.
+// More buffers than half of those that the queue's 16-bit counts can distinguish.
 TEST_F(BareMetal, ItHearsWhatComesAfterFortyThousandBuffersOnOneConnection) {
     constexpr std::size_t kBuffers = 40'000;
     constexpr std::size_t kBufferSizeBytes = 512;
@@ -707,7 +707,7 @@ TEST_F(BareMetal, StartAndStopOfEachFunctionAddUpToWhatItTook) {
     ASSERT_EQ(ledgers.size(), 1U);
     ledgers.front().expect_exact();
     std::uint64_t stored = 0;
-    int untraced_count = 0;  // calls that the end of the run came upon: added up, and not traced any more
+    int untraced_count = 0;  // calls during which the run ended: added up, and not traced any more
     for (const auto& row : rows_of(perfleet_json({"tracepoints", "--data", data()}))) {
         const std::uint64_t count = row.at("rows");
         const auto took = static_cast<double>(machine.number("took", row.at("event")));
@@ -723,12 +723,12 @@ TEST_F(BareMetal, StartAndStopOfEachFunctionAddUpToWhatItTook) {
     EXPECT_GT(stored, 0U);
 }
 
-// While it is stopped its loop goes round: it answers, and tells that it was stopped. What an image can't do it
-// refuses.
+// While it is stopped its loop continues: it answers, and reports that it was stopped. An image refuses what it can't
+// do.
 TEST_F(BareMetal, AnOperatorStopsItGivesItAnotherPeriodAndStartsItAgain) {
     constexpr std::uint64_t kPeriodNs = 200'000;
     GatewayProgram gateway{data(), address_.endpoint()};
-    // It can't be over before it is stopped, and soon is when it samples five times as often.
+    // It can't end before it is stopped, and ends soon when it samples five times as often.
     Machine machine{address_.endpoint(), {"-append", "seconds=1 samples=12000"}};
     machine.wait_for("acknowledged 1");
     const auto control = [&](std::vector<std::string> words) {

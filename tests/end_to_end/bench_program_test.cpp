@@ -1,4 +1,4 @@
-// `perfleet bench`: from a benchmark's source to the table, and what becomes of runs that fail.
+// `perfleet bench`: from a benchmark's source to the table, and the fate of runs that fail.
 #include <gtest/gtest.h>
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-// What a collector does that takes more of a processor than it may.
+// What a collector does that uses more of a processor than it may.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -36,14 +36,14 @@ TEST_F(BudgetProgram, TooMuchLowersTheFrequencyAndSaysSo) {
     ASSERT_GE(table["rows"].size(), 1U) << asked.output;
     EXPECT_EQ(table["rows"][0][4], "cpu-clock");
     EXPECT_LT(table["rows"][0][5].get<std::uint64_t>(), 2'000U);
-    // What a sample stands for is still what it weighs: more than before, at a lower frequency.
+    // The weight of a sample is still right: more than before, at a lower frequency.
     const Finished top = run({program_path("perfleet"), "top", "--data", data, "--format", "json"});
     std::uint64_t weight_ns = 0;
     const auto weights = nlohmann::json::parse(top.output);
     for (const auto& row : weights["rows"]) {
         weight_ns += row[3].get<std::uint64_t>();
     }
-    constexpr std::uint64_t kPeriodNs = 500'000;  // of the frequency that was asked for
+    constexpr std::uint64_t kPeriodNs = 500'000;  // of the frequency that was requested
     EXPECT_GT(weight_ns, weights["ledger"]["stored"].get<std::uint64_t>() * kPeriodNs * 6 / 5);
 }
 

@@ -1,4 +1,4 @@
-// Containers and units, told by the cgroups that real processes are in.
+// Containers and units, recognised by the cgroups of real processes.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ public:
         }
     }
     [[nodiscard]] bool is_there() const { return !root_.empty(); }
-    // The file that a process writes itself into.
+    // The file into which a process writes itself.
     std::string make(const std::string& path) {
         std::filesystem::path folder{root_};
         for (const auto& part : std::filesystem::path{path}) {
@@ -74,7 +74,7 @@ TEST(CgroupProgram, RowsAndFiltersByContainerAndUnit) {
                                          "/kubepods-burstable-pod01234567_89ab_cdef_0123_456789abcdef.slice/"
                                          "cri-containerd-" +
                                          second + ".scope");
-    // Longer than what the test's own cgroups may be called in other hierarchies (cgroup_watch.h).
+    // Longer than the paths that the test's own cgroups may have in other hierarchies (cgroup_watch.h).
     const std::string unit = "busy-" + std::string(80, 'x') + ".service";
     const std::string service = cgroups.make(prefix + "/" + unit);
     const TemporaryFolder folder;

@@ -1,5 +1,5 @@
-// Targets that don't know the time, by their whole collector and the real gateway: their rows lie in the seconds of
-// their run, and sessions are found by when they came.
+// Targets without the time of day, by their whole collector and the real gateway: their rows lie in the seconds of
+// their run, and sessions are found by their arrival.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class ClocklessRuns : public testing::Test {
 protected:
     static std::int64_t utc_s() { return utc_now().value / kNsPerSecond; }
 
-    // Rows of before a gateway is there, then of two gateways, of which the first is killed.
+    // Rows from before a gateway is there, then of two gateways, of which the first is killed.
     void run(BoardRun& run) {
         const HeldAddress address;
         run.first_s = utc_s();
@@ -85,7 +85,7 @@ protected:
 
 class ClocklessTarget : public ClocklessRuns, public testing::WithParamInterface<std::int64_t> {};
 
-// 1970, as a counter says that begins with the power; 2000, as many clocks without a battery do.
+// 1970, as a counter shows that starts with the power; 2000, as many clocks without a battery do.
 INSTANTIATE_TEST_SUITE_P(ClocklessTarget, ClocklessTarget, testing::Values(0, 3, 946'684'800, 1'600'000'000));
 
 TEST_P(ClocklessTarget, ItsRowsLieInTheSecondsOfItsRun) {

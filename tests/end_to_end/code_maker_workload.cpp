@@ -1,6 +1,6 @@
-// code_maker_workload SECONDS: makes two functions in memory at run time, tells of them in /tmp/perf-PID.map as
-// run-times do, and spends 70 and 30 % of so many seconds of CPU in "made_a" and "made b (early.js:1)". The memory of
-// the second is then used again for "made c", for as long: 30 % each of the second half. Removes its map.
+// code_maker_workload SECONDS: makes two functions in memory at run time, names them in /tmp/perf-PID.map as run-times
+// do, and spends 70 and 30 % of that many seconds of CPU in "made_a" and "made b (early.js:1)". The memory of the
+// second is then used again for "made c", for as long: 30 % each of the second half. Removes its map.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
         second(3 * turns);
     }
     std::fclose(map);
-    // The collector may be behind, and reads on in the file that it has open.
+    // The collector may be late, and reads on in the file that it has open.
     unlink(path.c_str());
     return 0;
 }

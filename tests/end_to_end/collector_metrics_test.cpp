@@ -1,5 +1,4 @@
-// What an operator sees of a collector: metrics held against a workload whose rows are known, and against its
-// gateway's.
+// What an operator sees of a collector: metrics compared with a workload whose rows are known, and with its gateway's.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -30,7 +29,7 @@ TEST(CollectorMetricsProgram, CountEveryCallOfAWorkloadAndAgreeWithTheGateway) {
     const std::string produced = "perfleet_collector_rows_produced_total{kind=\"tracepoint\"}";
     const std::string acknowledged = "perfleet_collector_batches_acknowledged_total";
     const std::string stored = "perfleet_gateway_batches_total{outcome=\"stored\"}";
-    // It goes on reading counters and sealing them, now and then; between two batches both say the same.
+    // It keeps reading counters and sealing them, now and then; between two batches both are equal.
     ScrapedPage gateways;
     const ScrapedPage page = scrape_until(metrics, [&](const ScrapedPage& seen) {
         gateways = scrape(field_of(*ready, "metrics"));

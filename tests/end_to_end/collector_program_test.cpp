@@ -31,7 +31,7 @@ Finished collect(const std::vector<std::string>& arguments, const Process::Optio
     return run(command, options);
 }
 
-// What a file of frames says, counted independently of the collector.
+// The contents of a file of frames, counted independently of the collector.
 struct Recorded {
     std::map<std::string, std::string> labels;
     std::string target_name;
@@ -306,7 +306,7 @@ bool catches(pid_t pid, int signal) {
     return false;
 }
 
-// A pipe holds up the start for as long as nobody reads it.
+// A pipe delays the start as long as nobody reads it.
 TEST(CollectorProgram, ASignalThatComesWhileItStartsEndsItInOrder) {
     const TemporaryFolder folder;
     const std::string pipe = folder / "pipe";
@@ -343,7 +343,7 @@ TEST(CollectorProgram, ASignalThatComesWhileItStartsEndsItInOrder) {
 }
 
 TEST(CollectorProgram, ASecondCtrlCGivesUpWaiting) {
-    // Nobody listens there: port 1 needs a privilege that no test has use for.
+    // Nobody listens there: port 1 needs a privilege that no test uses.
     Process process({program_path("perfleet-collector"), "--gateway", "tcp://127.0.0.1:1", "--exit-wait", "1000", "-e",
                      "cpu-clock", "--", "sh", "-c", "echo started >&2; exec sleep 1000"});
     ASSERT_TRUE(process.wait_for_error("started").has_value());

@@ -14,7 +14,7 @@
 
 namespace perfleet::end_to_end {
 
-// Where standard error says that metrics are.
+// The address of the metrics that standard error shows.
 inline std::string metrics_of(Process& process) {
     constexpr std::string_view kBefore = "perfleet-collector: metrics are at http://";
     const auto line = process.wait_for_error(kBefore);

@@ -1,4 +1,4 @@
-// A gateway compacts what an earlier one left, while it takes new batches, and stops as it should.
+// A gateway compacts the data of an earlier one while it takes new batches, and stops as it should.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// perfleet compare with real programs: what is stored of each run, the verdict, and runs that fail.
+// perfleet compare with real programs: the stored data of each run, the verdict, and runs that fail.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ TEST_F(CompareProgram, RunsBothInTurnsAndSaysWhatDiffers) {
     EXPECT_GT(means["page-faults"].at("difference").get<double>(), 15'000);
     EXPECT_TRUE(means["page-faults"].at("verdict").get<std::string>().find("greater") != std::string::npos)
         << means["page-faults"].dump();
-    // One session a run, without the warm-up.
+    // One session per run, without the warm-up.
     const Finished sessions = run({program_path("perfleet"), "sessions", "--data", data_, "--format", "json"});
     EXPECT_EQ(rows_of(json::parse(sessions.output)).size(), 8U);
 }

@@ -1,4 +1,4 @@
-// Config files of the programs: what they set, what goes before them, and what is said of their faults.
+// Config files of the programs: what they set, what precedes them, and the errors about their faults.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -25,7 +25,7 @@ protected:
         std::ofstream{file} << text;
         return file;
     }
-    // The line of --show-config that begins so.
+    // The line of --show-config with this beginning.
     [[nodiscard]] static std::string line_of(const std::string& text, const std::string& begin) {
         const std::size_t at = ("\n" + text).find("\n" + begin);
         return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);

@@ -1,4 +1,4 @@
-// Two contexts in turns through one function. Each has two stacks' frames open at a time: a probe that is tied to the
+// Two contexts in turns through one function. Each has two stacks' frames open at a time: a probe that depends on the
 // thread's order of calls finds the wrong one. Prints how often it was called, and how long each call took at least.
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Operators' orders as they are given: `perfleet control` through the gateway's socket to real collectors, and what the
-// store says of it afterwards.
+// Operators' requests through `perfleet control` and the gateway's socket to real collectors, and what the store has of
+// them afterwards.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr std::uint64_t kPeriodNs = 2'000'000;
 
 class ControlProgram : public testing::Test {
 protected:
-    // What came of an order to the target: outcome and reason, and whether the program said that all went well.
+    // The fate of a request to the target: outcome and reason, and whether the program reported success.
     struct Outcome {
         std::string outcome;
         std::string reason;
@@ -128,7 +128,7 @@ TEST_F(ControlProgram, ACollectorStopsStartsAndSamplesOtherwiseAndTheStoreTellsW
     const Outcome unknown = control({"stop", "--event", "cycles"});
     EXPECT_EQ(unknown.outcome, "refused");
     EXPECT_EQ(unknown.reason, "its events are cpu-clock");
-    // It stays stopped with another rate, and though the gateway is killed.
+    // It stays stopped with another rate, even after the gateway is killed.
     expect_applied({"--period", std::to_string(kPeriodNs), "--event", "cpu-clock"});
     gateway.end(SIGKILL);
     GatewayProgram restarted{data(), address_.endpoint()};
@@ -222,7 +222,7 @@ TEST_F(ControlProgram, WhoDoesNotAnswerOrIsNotThereIsTold) {
     EXPECT_NE(alone.reason.find("no gateway serves"), std::string::npos) << alone.reason;
 }
 
-// Events of processes are inherited by what these fork, and there the kernel changes no rate.
+// Events of processes are inherited by their children, and there the kernel changes no rate.
 TEST_F(ControlProgram, ARecordingOfAProgramStopsAndStartsButKeepsItsRate) {
     Process recording{{program_path("perfleet"), "record", "--data", data(), "--target", "board", "-e", "cpu-clock",
                        "-F", "999", "--", workload_path("getppid_workload"), "1000000000"}};

@@ -1,4 +1,4 @@
-// perfleet copy as a user runs it: beneath a live gateway, killed and begun again, into places where it can't.
+// perfleet copy as a user runs it: beside a live gateway, killed and started again, into places where it can't.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -131,7 +131,7 @@ TEST_F(Delivery, WaitsForAGatewayThatComesLater) {
 
 TEST_F(Delivery, CountsWhatSmallRingsAndSpoolsDrop) {
     const HeldAddress address;
-    // Nobody listens while the calls are made, and the spool is far too small for them.
+    // Nothing listens while the calls are made, and the spool is far too small for them.
     Process process{
         collector(address.endpoint(), kCalls, {"--spool-size", "2MB", "--ring-size", "2MB", "--ring-pages", "1"})};
     EXPECT_TRUE(process.wait_for_output("getppid calls=").has_value()) << process.error_output();
@@ -182,7 +182,7 @@ TEST_F(Delivery, IsExactWhenTheDiskWasFullForAWhile) {
     }
     data_ = folder_ / "disk/data";
     GatewayProgram gateway{data_};
-    disk.fill_up_to(64U << 10);  // less than what the first ring of the kernel brings, whatever is lost behind it
+    disk.fill_up_to(64U << 10);  // less than the contents of the kernel's first ring, whatever is lost after it
     Process process{collector(gateway.listen(), kCalls)};
     EXPECT_TRUE(gateway.process().wait_for_error("perfleet-gateway: can't store").has_value());
     disk.grow("size=512m");

@@ -42,7 +42,7 @@ AdmittedBatch batch_of(std::uint64_t number, std::uint32_t hour, std::uint32_t b
     std::vector<SampleBatch::Stack> stacks;
     SampleIntegers rows;
     for (std::uint32_t stack = 1; stack <= kStacks; ++stack) {
-        // The same chains under other numbers: every session begins elsewhere.
+        // The same chains under other numbers: every session begins with another one.
         const std::uint64_t offset = stack <= kOwnStacks ? number << 32U | stack : 0x1000 + (stack + number) % 100;
         stacks.push_back({stack, stack <= 100 ? 0 : stack - 100, 0, offset});
         rows[ColumnId::kTime].push_back(start + batch_of_hour * kStacks + stack);
@@ -104,7 +104,7 @@ public:
                          {},   with_metrics(options)},
           data_{data} {}
 
-    // Until it has made so many dictionaries, or there is nothing left to be made.
+    // Until it has made so many dictionaries, or none is left to make.
     void wait_for_dictionaries(double count) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (scrape(metrics()).value("perfleet_gateway_dictionaries_total").value_or(0) < count &&
@@ -116,7 +116,7 @@ public:
         }
     }
 
-    // Until it has been through all hours but the last: an hour's dictionary is made before the next one is compacted.
+    // Until it has visited all hours but the last: an hour's dictionary is made before the next one is compacted.
     void wait_until_compacted() {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (scrape(metrics()).value("perfleet_gateway_compaction_batches_total").value_or(0) <

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 class DiffProgram : public ::testing::Test {
 protected:
-    // 100 values from 1,000 to 1,099 in an order that tells nothing, times `factor`.
+    // 100 values from 1,000 to 1,099 in an order without meaning, times `factor`.
     void import(const std::string& version, double factor, const std::vector<std::string>& more = {"--unit", "ns"}) {
         std::vector<int> values(100);
         for (int i = 0; i < 100; ++i) {
@@ -163,7 +163,7 @@ TEST_F(DiffProgram, OneRunASideSaysNothingOfTheNext) {
     with_condition.emplace_back("--fail-undecided");
     EXPECT_EQ(diff(with_condition).ending.status, 3);
 
-    // Three more a side, which differ by some percent.
+    // Three more per side, which differ by some percent.
     for (const double spread : {0.99, 1.01, 1.02}) {
         import("1", spread);
         import("2", 1.1 * spread);
@@ -171,7 +171,7 @@ TEST_F(DiffProgram, OneRunASideSaysNothingOfTheNext) {
     const Finished several = diff(sides);
     EXPECT_NE(several.output.find("400 in 4 runs before"), std::string::npos) << several.output;
     EXPECT_NE(several.output.find("mean: slower by 10.0 % ["), std::string::npos) << several.output;
-    // By how the runs differ the same data bear less than as values by themselves.
+    // By how the runs differ: then the same data are weaker evidence than as values by themselves.
     std::vector<std::string> in_json{"diff", "--data", data_};
     in_json.insert(in_json.end(), sides.begin(), sides.end());
     const double by_runs = by_figure(perfleet_json(in_json)).at("mean").at("change_low").get<double>();
@@ -205,8 +205,8 @@ TEST_F(DiffProgram, WarnsOfWhatWasMeasuredDifferently) {
     EXPECT_EQ(same.error_output.find("measured differently"), std::string::npos);
 }
 
-// What chance makes of samples is taken for a change once in a million runs. User space alone: what the kernel does
-// meanwhile for others is not the same in both halves.
+// Chance differences of samples are taken for a change once in a million runs. User space alone: the kernel's work for
+// others isn't the same in both halves.
 TEST_F(DiffProgram, FindsAPlantedChangeOfAProfileAndNothingInHalves) {
     const std::vector<std::string> confident{"--confidence", "99.9999", "--within-run"};
     const auto differences = [&](const std::string& before, const std::string& after) {
@@ -234,7 +234,7 @@ TEST_F(DiffProgram, FindsAPlantedChangeOfAProfileAndNothingInHalves) {
     EXPECT_LT(self.at("work_b").at("difference_low").get<double>(), 15);
     EXPECT_GT(self.at("work_b").at("difference_high").get<double>(), 15);
     EXPECT_TRUE(self.at("work_c").at("verdict").get<std::string>().starts_with("no difference shown"));
-    // What changed most comes first.
+    // The largest change comes first.
     const std::set<std::string> first{rows_of(planted)[0].at("symbol"), rows_of(planted)[1].at("symbol")};
     EXPECT_EQ(first.size() + first.count("work_c"), first.size()) << planted.dump(1);
     const std::vector<std::string> sides{"--before", "last~1", "--after", "last"};

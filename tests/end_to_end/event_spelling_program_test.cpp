@@ -1,4 +1,4 @@
-// Events as their users spell them: what is recorded, beside the real perf, and what is refused.
+// Events as their users spell them: what is recorded, compared with the real perf, and what is refused.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -71,7 +71,7 @@ TEST_F(RecordedEvents, AFilterStandsBehindItsEvents) {
         << both.error_output;
 }
 
-// An error is one line, and the program that was to be recorded isn't run.
+// An error is one line, and the program to be recorded isn't run.
 TEST_F(RecordedEvents, WhatIsRefusedIsOneLine) {
     for (const std::string list : {"cpu-clok", "{cpu-clock,faults", "*:*", "mem:main:x", "cpu-clock:X", "intel_pt//"}) {
         const Finished refused = record({"-e", list}, {"sh", "-c", "echo ran"});

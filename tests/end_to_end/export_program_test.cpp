@@ -122,7 +122,7 @@ TEST_F(ExportProgram, OfATimeRangeHoldsWhatItsSamplesNeedAndShowsThemUnchanged) 
     EXPECT_EQ(counts["PERF_RECORD_EXIT"], 0U);
 }
 
-// The file takes its symbols along: another store, without any, has the counts of the first.
+// The file contains its symbols: another store, without any, has the counts of the first.
 TEST_F(ExportProgram, WhatIsImportedAgainHasTheSameProfile) {
     perfleet({"record", "-e", "cpu-clock", "-F", "4999", "-g"},
              {"--", "sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; ls /usr/lib >/dev/null"});
@@ -174,7 +174,7 @@ TEST_F(ExportProgram, KeepsPerfDataAsOldAndReplacesOtherFilesWhenForced) {
     EXPECT_FALSE(std::filesystem::exists(folder_ / "folded.old"));
 }
 
-// Without frames of which one of both knows no name: perf has none for some entries of the PLT.
+// Without frames of which one of the two knows no name: perf has none for some entries of the PLT.
 std::vector<std::string> named_lines_of(const std::string& text) {
     std::vector<std::string> lines = lines_of(text);
     std::erase_if(lines, [](const std::string& line) {

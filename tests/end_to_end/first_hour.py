@@ -251,7 +251,7 @@ def functions_of_short_python_programs_have_names(user):
     named = re.compile(r"\.py:\d+\)$|\(<.*:\d+\)$")
     interpreted = [(frames, count) for frames, count in stacks(user)
                    if any(named.search(frame) or frame == "_PyEval_EvalFrameDefault" for frame in frames)]
-    # However busy the machine is: what has no names is counted.
+    # However busy the machine is: frames without names are counted.
     unnamed = sum(count for frames, count in interpreted if "_PyEval_EvalFrameDefault" in frames)
     not_read = [row for row in user.json("perfleet losses")[0] if row["kind"] == "sample"][-1]["names_not_read"]
     check(unnamed <= not_read, f"{unnamed} without names, {not_read} counted: {stacks(user)[:5]}")
@@ -314,7 +314,7 @@ def report_is_another_name_of_top(user):
 def functions_of_a_library_without_symbols_are_told_apart(user):
     rows, answer = user.json("perfleet top")
     check(sum(row["symbol"].startswith("[liblzma.so.") and "+0x" in row["symbol"] for row in rows) > 1, rows[:5])
-    # What the C runtime runs before and after it has no unwind table.
+    # Code of the C runtime that runs before and after it has no unwind table.
     unknown = sum(row["self_samples"] for row in rows if row["symbol"].startswith("[liblzma.so.") and "+0x" not in row["symbol"])
     check(unknown * 20 <= sum(row["self_samples"] for row in rows), rows)
     check(any("DEBUGINFOD" in warning for warning in answer["warnings"]), answer["warnings"])
@@ -351,7 +351,7 @@ def options_of_perf_name_what_to_use_instead(user):  # more of them stand in tes
 def a_perf_data_file_is_read_in_place(user):
     with open(user.path("plain.c"), "w", encoding="utf-8") as file:
         file.write("int main() { volatile long x = 0; for (long i = 0; i < 300000000L; ++i) x += i; return 0; }\n")
-    # As perf's cache, which has build-ids and hard links of what was sampled, leaves a program.
+    # As perf's cache leaves a program: it has build-ids and hard links of the sampled files.
     user.run("gcc -O1 -o plain plain.c && perf record -q -B -N -g -e cpu-clock -o plain.data -- ./plain && "
              "sleep 0.1 && ln plain linked")
     perf = user.run("perf script -i plain.data -F comm,ip,dso 2>/dev/null").out
@@ -815,7 +815,7 @@ def a_gateway_and_a_collector(user):
         listen, query = (re.search(name + r"=(\S+)", ready).group(1) for name in ("listen", "query"))
         user.run(f"perfleet-collector --gateway {listen} -g -F 499 -- {xz(user)} > /dev/null")
         rows, answer = user.json(f"perfleet top --gateway {query}")
-        # What the kernel doesn't deliver of a busy machine is no fault of theirs.
+        # Records that the kernel doesn't deliver on a busy machine are no fault of theirs.
         check(rows and not set(answer["ledger"]["lost"]) - {"timer_late", "not_delivered"}, answer["ledger"])
         check(user.json(f"perfleet top --data {user.path('store')}")[0] == rows, "the folder says something else")
         user.run(f"perfleet record -q --data {user.path('store')} -- true")

@@ -53,7 +53,7 @@ std::string words(const std::string& text) {
     return joined;
 }
 
-// A uprobe that only counts, of the process and its threads; -1: not here.
+// A uprobe that only counts, of the process and its threads; -1: not available here.
 int open_bare_uprobe(const std::string& path, std::uint64_t file_offset, pid_t pid) {
     std::ifstream type_file{"/sys/bus/event_source/devices/uprobe/type"};
     perf_event_attr attr{};
@@ -102,7 +102,7 @@ TEST_F(FunctionProgram, CountsWhatTheProgramItselfCounts) {
                           "function_workload:work::ends_with_a_call", "function_workload:work::cases"}),
                  {"--", workload_}));
     EXPECT_EQ(finished.ending.status, 7) << "the program's own: " << finished.error_output;
-    // It has caught its exceptions as ever, and what it prints isn't in the answer.
+    // It has caught its exceptions as always, and its output isn't in the answer.
     EXPECT_EQ(number_in(finished.error_output, "caught"), kCaught) << finished.error_output;
     const json answer = json::parse(finished.output);
     const auto rows = rows_by("event", answer);
@@ -142,7 +142,7 @@ TEST_F(FunctionProgram, ContextsThatTakeTurnsRunAsEverAndHaveTheirTimes) {
     EXPECT_EQ(finished.error_output.find("warning"), std::string::npos) << finished.error_output;
 }
 
-// Each addition of theirs runs Perl code within C code, and goes to another coroutine there.
+// Each of their additions runs Perl code within C code, and switches to another coroutine there.
 TEST_F(FunctionProgram, CoroutinesOfPerlRunAsEver) {
     const std::string load =
         "use Coro; package N; use overload '+' => sub { Coro::cede(); 7 * $_[1] % 5 }; package main; ";
@@ -208,7 +208,7 @@ TEST_F(FunctionProgram, UretprobesCountTheSameWhereTheyAreAskedFor) {
     EXPECT_NE(finished.output.find("count: 50"), std::string::npos) << finished.output;
 }
 
-// Within a call, as in two processes of one program: the call that had begun before is the only one without a time.
+// Within a call, as in two processes of one program: only the call that had begun before has no time.
 TEST_F(FunctionProgram, CallsOfTwoRunningProcessesThatHadBegunBeforeAreCounted) {
     std::array<Process, 2> workloads{Process{{workload_, "wait"}}, Process{{workload_, "wait"}}};
     std::string pids;
@@ -262,7 +262,7 @@ TEST_F(FunctionProgram, FollowsWhatACommandStartsIfAsked) {
     EXPECT_EQ(rows.begin()->second.at("count").get<std::uint64_t>(), number_in(followed.error_output, "recurse"));
 }
 
-// From where one begins to where the other ends. Each of the rounds calls both, in this order.
+// From the start of one to the end of the other. Each of the rounds calls both, in this order.
 TEST_F(FunctionProgram, TimesBetweenTwoFunctionsGoToLatencyHistogramAndDiff) {
     const std::string ends = "function_workload:work::ends_with_a_call";
     const std::string last = "function_workload:work::last_called";

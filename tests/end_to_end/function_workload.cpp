@@ -1,6 +1,6 @@
-// function_workload [wait]: calls functions in each way that a call can begin and end, and says how often it did. With
-// `wait` it begins when SIGUSR1 comes.
-// function_workload push|leaf|thrower N: calls one of them N times, and says how much of the CPU a call took.
+// function_workload [wait]: calls functions in each way that a call can begin and end, and prints how often. With
+// `wait` it begins at SIGUSR1. function_workload push|leaf|thrower N: calls one of them N times, and prints the CPU
+// time of a call.
 #include <cinttypes>
 #include <csetjmp>
 #include <csignal>

@@ -28,7 +28,7 @@ public:
 
     [[nodiscard]] const std::string& listen() const { return listen_; }
     [[nodiscard]] const std::string& query() const { return query_; }
-    // Empty: it wasn't asked for metrics.
+    // Empty: it has no metrics.
     [[nodiscard]] const std::string& metrics() const { return metrics_; }
     [[nodiscard]] Process& process() { return process_; }
 

@@ -109,7 +109,7 @@ TEST(GatewayProgram, ABadValueIsNamedWithItsOptionBeforeTheFolderIsTouched) {
     const TemporaryFolder folder;
     const std::string data = folder / "data";
     const std::vector<std::vector<std::string>> cases{
-        // Where a variable isn't set: none of these may mean "without".
+        // If a variable isn't set: none of these may mean "without".
         {"--key", "", "--collectors", ""},
         {"--collectors", "", "--key", "k"},
         {"--query-key", "", "--query-clients", ""},
@@ -153,7 +153,7 @@ TEST(GatewayProgram, ASecondOneOnTheSameFolderIsRefused) {
     EXPECT_EQ(second.ending.status, 1);
     EXPECT_NE(second.error_output.find(folder / "data"), std::string::npos) << second.error_output;
     EXPECT_NE(second.error_output.find("another process"), std::string::npos) << second.error_output;
-    SamplePeer peer{first.listen()};  // the first goes on
+    SamplePeer peer{first.listen()};  // the first one continues
     peer.greet(session());
 }
 
@@ -246,7 +246,7 @@ TEST(GatewayProgram, StopsInOrderAndGoesOnAtTheNextStart) {
         peer.wait_for(sample::ReplyType::kHelloAgain);  // so all were taken, but maybe not committed
         const Ending ending = program.end(round == 0 ? SIGTERM : SIGINT);
         EXPECT_EQ(ending.status, 0) << program.process().error_output();
-        // Its last acknowledgement can be lost with the connection; the next Welcome says the same.
+        // Its last acknowledgement can be lost with the connection; the next Welcome repeats it.
     }
     expect_each_once(stored_seqs(data), 20);
 }

@@ -1,4 +1,4 @@
-// getppid_workload N [stay]: makes exactly N getppid system calls (the C library could answer them itself), then says
+// getppid_workload N [stay]: makes exactly N getppid system calls (the C library could answer them itself), then prints
 // so, and ends; or stays until a signal ends it.
 #include <sys/syscall.h>
 #include <unistd.h>

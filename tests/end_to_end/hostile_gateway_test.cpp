@@ -1,5 +1,5 @@
-// Programs that connect, before a gateway that sends what could take memory. What can't be bounded, parts of a message
-// without end from a gateway that is trusted, isn't here (docs/decisions/own-zmtp-server.md).
+// Programs that connect, before a gateway that sends what could take memory. Input that can't be bounded, a message of
+// endless parts from a trusted gateway, isn't here (docs/decisions/own-zmtp-server.md).
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -29,7 +29,7 @@ constexpr std::size_t kResidentKibMax = 128U << 10;
 
 enum class Attack : std::uint8_t { kMessages, kGarbage, kHalfHandshakes, kOldVersion, kWrongKey };
 
-// Does so to whoever connects, until it is hung up upon.
+// Does so to every peer that connects, until the peer closes the connection.
 class HostileGateway {
 public:
     explicit HostileGateway(Attack attack)
@@ -44,7 +44,7 @@ public:
     HostileGateway& operator=(const HostileGateway&) = delete;
 
     [[nodiscard]] const std::string& endpoint() const { return listener_.endpoint(); }
-    // It was hung up upon and connected to again, or everything was taken.
+    // The peer closed it and connected again, or everything was taken.
     [[nodiscard]] bool has_said_all() const { return connection_count_ >= 2 || sent_bytes_ >= kEnoughBytes; }
 
 private:
@@ -70,12 +70,12 @@ private:
             case Attack::kMessages: return greet_and_flood(fd, greeting_text, ready(), frame_of(std::string(40, 'x')));
             case Attack::kGarbage: return flood(fd, noise());
             case Attack::kHalfHandshakes: return greet_and_flood(fd, greeting_text, ready().substr(0, 12), "");
-            // Of ZMTP 1, which shakes no hands: a length, flags, and a byte.
+            // Of ZMTP 1, which has no handshake: a length, flags, and a byte.
             case Attack::kOldVersion: return flood(fd, std::string{"\2\0x", 3});
             case Attack::kWrongKey: return greet_and_flood(fd, greeting_text, welcome(), welcome());
         }
     }
-    // libzmq closes a connection whose peer goes on before it has spoken.
+    // libzmq closes a connection whose peer continues before it has sent anything.
     void greet_and_flood(int fd, const std::string& greeting, const std::string& next, const std::string& flood_of) {
         if (send(fd, greeting) && wait(fd, POLLIN) && send(fd, next) && !flood_of.empty()) {
             flood(fd, flood_of);
@@ -101,7 +101,7 @@ private:
         zmtp::append_command(ready, "READY", std::as_bytes(std::span{properties}));
         return ready;
     }
-    // Of the right size; nobody who hasn't the key could open it.
+    // Of the right size; without the key it can't be opened.
     static std::string welcome() {
         std::string welcome;
         const std::string box = noise().substr(0, 160);
@@ -114,7 +114,7 @@ private:
         std::ranges::generate(bytes, [&] { return static_cast<char>(random()); });
         return bytes;
     }
-    // False: it is over, or the other side has hung up.
+    // False: the timeout has passed, or the other side has closed the connection.
     [[nodiscard]] bool wait(int fd, short events) const {
         while (!is_over_) {
             pollfd item{fd, events, 0};
@@ -146,7 +146,7 @@ private:
     std::thread thread_;
 };
 
-// Peak of its resident memory.
+// Its peak resident memory.
 std::optional<std::size_t> resident_kib_max(pid_t pid) {
     std::ifstream status{"/proc/" + std::to_string(pid) + "/status"};
     for (std::string line; std::getline(status, line);) {
@@ -159,7 +159,7 @@ std::optional<std::size_t> resident_kib_max(pid_t pid) {
 
 void expect_bounded(const HostileGateway& gateway, Process& program) {
     std::optional<std::size_t> peak_kib;
-    bool has_ended = false;  // a query client does, at what is no answer
+    bool has_ended = false;  // a query client does, at an invalid answer
     for (int i = 0; i < kTimeoutS * 100 && !gateway.has_said_all() && !has_ended; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds{10});
         const auto now_kib = resident_kib_max(program.pid());
@@ -206,7 +206,7 @@ TEST_P(HostileGatewayTest, ARelayStaysSmall) {
     const auto ready = relay.wait_for_output("ready ");
     ASSERT_TRUE(ready.has_value()) << relay.error_output();
     const std::size_t begin = ready->find("listen=") + 7;
-    // It cuts a target whose gateway has gone.
+    // It closes a target's connection when its gateway is gone.
     std::vector<RawConnection> targets;
     for (int i = 0; i < 3; ++i) {
         targets.emplace_back(ready->substr(begin, ready->find(' ', begin) - begin));

@@ -128,7 +128,7 @@ TEST_F(HostilePeer, MayLieInItsBatches) {
     expect_refused();
     send_changed([](AdmittedBatch& batch) { batch.record.counts.resize(100'000); });
     expect_refused();
-    // It has let go of all of them, so the session isn't stuck.
+    // It has dropped all of them, so the session isn't stuck.
     AdmittedBatch sound = batch_of(kOtherSession, ++seq);
     sound.record.oldest_retained_seq = seq;
     hostile.send(sample::batch(sound));
@@ -167,7 +167,7 @@ TEST_F(HostilePeer, MaySendTooMuchOrInParts) {
             for (int part = 0; part < 1'000; ++part) {
                 zmq_send(dealer, "part", 4, part < 999 ? ZMQ_SNDMORE : 0);
             }
-            // The gateway closes the connection, and with it may go what was sent behind the parts.
+            // The gateway closes the connection, and what was sent after the parts may be lost with it.
             const int timeout_ms = 500;
             zmq_setsockopt(dealer, ZMQ_RCVTIMEO, &timeout_ms, sizeof timeout_ms);
             const sample::Frame probe = sample::probe();

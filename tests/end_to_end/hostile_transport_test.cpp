@@ -1,5 +1,5 @@
-// What strangers may do to a gateway's socket before they are anybody: each is refused, counted by reason, and a good
-// peer is served all the while.
+// What strangers may do to a gateway's socket before a session: each is refused, counted by reason, and a good peer is
+// served all the while.
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ protected:
 
     [[nodiscard]] const std::string& endpoint() const { return gateway_->endpoints().front(); }
 
-    // Over its one connection, which nobody may cost it.
+    // Over its one connection, which no other peer may take from it.
     void expect_good_peer_is_served() {
         SessionRecord record = sample_session(target_id_of("a"), kSession);
         record.target_name = "a";
@@ -103,7 +103,7 @@ TEST_F(HostileTransport, WrongKeysAreRefusedByReason) {
     SamplePeer elsewhere{endpoint(), &misled};
     EXPECT_NE(elsewhere.wait_for_trouble(), "");
     wait_for_counts([](const TransportCounts& counts) { return counts.handshakes_undecipherable > 0; });
-    // Either side may be the first to see that the other speaks otherwise.
+    // Either side may be the first to see that the other uses another mechanism.
     const std::uint64_t unfinished = gateway_->transport_counts().handshakes_unfinished;
     SamplePeer without{endpoint()};
     EXPECT_NE(without.wait_for_trouble(), "");
@@ -126,7 +126,7 @@ TEST_F(HostileTransport, OtherProtocolsAreRefused) {
         }
         connection.write(bytes);
     }
-    // A greeting, and a command that no handshake begins with.
+    // A greeting, and a command with which no handshake begins.
     const RawConnection malformed{endpoint()};
     malformed.write(zmtp_greeting("CURVE") + std::string{"\x04\x06\x05HELLP", 8});
     EXPECT_TRUE(malformed.is_closed_by_peer());
@@ -145,7 +145,7 @@ TEST_F(HostileTransport, ConnectionsAreLimited) {
         flood.back().write(zmtp_greeting("NULL"));
     }
     wait_for_counts([&](const TransportCounts& counts) {
-        // On a slow machine some have given up by themselves.
+        // On a slow machine some have disconnected by themselves.
         return counts.connections_accepted >= flood.size() && counts.connections_now <= kMax &&
                counts.refused_connection_limit + counts.refused_unheard_limit > 0;
     });
@@ -195,12 +195,13 @@ TEST_F(HostileTransport, WhoHasSentTooMuchNonsenseIsCutOffThoughNothingMoreComes
             std::this_thread::sleep_for(std::chrono::microseconds{50});
         }
     };
-    // All that is borne, then the one that is too much and the last of it; once more where some was forgiven meanwhile.
+    // As many as are tolerated, then the one that is too many and the last of it; once more if some was forgiven
+    // meanwhile.
     while (gateway_->counts().peers_cut.total() == 0 && !HasFatalFailure()) {
         ASSERT_LT(std::chrono::steady_clock::now(), end) << "nothing is too much";
         send_and_wait(intake_limits::kStrikesMax);
         send_and_wait(1);
-        expect_good_peer_is_served();  // so whatever the last one led to is done
+        expect_good_peer_is_served();  // so everything that followed the last one is done
     }
     wait_for_counts([&](const TransportCounts& counts) {
         return counts.refused_abuse_limit == 1 && counts.connections_ended > ended;

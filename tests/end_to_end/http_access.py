@@ -191,7 +191,7 @@ def check_tokens(gateway):
         file.truncate(50 << 20)
     for expect in ((), ("-H", "Expect:")):
         check(gateway.curl("/api/v1/import?target=c", *expect, "--data-binary", "@" + large)[1] == 401, "a large body without a token")
-    # The end of such a body is the connection's: TLS says that it isn't cut.
+    # Such a body ends with the connection: TLS shows that it isn't cut.
     old = gateway.read_to_end(f"GET /api/v1/export?to=folded&event=cpu HTTP/1.0\r\nAuthorization: Bearer {token['all']}\r\n\r\n")
     check(old.startswith("HTTP/1.0 200") and "posted" in old, f"HTTP/1.0 over TLS: {old}")
     plain = run("curl", "-sS", "-m", "60", f"http://localhost:{port}/healthz")
@@ -201,7 +201,7 @@ def check_tokens(gateway):
                    gateway.certificates["ca.pem"], "-verify_return_error", "-quiet",
                    input="GET /healthz HTTP/1.1\r\nHost: a.b\r\nConnection: close\r\n\r\n")
         check(("HTTP/1.1 200 OK" in said.stdout) == is_spoken, f"{version}: {said}")
-    # On one connection, so that they come within the limit's time on a busy machine, too.
+    # On one connection, so that they arrive within the limit's time on a busy machine, too.
     requests = [f"GET /healthz HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer guess-{i}\r\n" for i in range(20)]
     answers = gateway.read_to_end("\r\n".join(requests) + "Connection: close\r\n\r\n")
     guesses = [int(status) for status in re.findall(r"^HTTP/1.1 (\d+)", answers, re.MULTILINE)]

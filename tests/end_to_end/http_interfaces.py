@@ -266,7 +266,7 @@ def check_grafana(gateway, services):
     graph = gateway.call("SelectMergeStacktraces", {"profile_typeID": CPU,
                                                     "label_selector": '{service_name="api"}', **span})[1]["flamegraph"]
     check({"total", "main", "serve", "parse", "idle"} <= set(graph["names"]), f"names {graph['names']}")
-    # What passes through a call site is in its points what it is in the graph.
+    # Samples that pass through a call site have the same count in its points and in the graph.
     site = {"callSite": [{"name": "main"}, {"name": "serve"}]}
     below = gateway.call("SelectMergeStacktraces", {"profile_typeID": CPU, "label_selector": '{service_name="api"}',
                                                     "stackTraceSelector": site, **span})[1]["flamegraph"]

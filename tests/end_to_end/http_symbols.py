@@ -168,7 +168,7 @@ def main():
         gateway.start()
         try:
             check_requests(gateway, programs)
-            # What has only dynamic symbols isn't better than the program itself, and unknown builds aren't there.
+            # A file with dynamic symbols only isn't better than the program itself, and unknown builds aren't there.
             for wanted in (programs.ids["bare"], "00" * 20):
                 check(gateway.get(f"/buildid/{wanted}/debuginfo")[0] == 404, f"debuginfo of {wanted}")
             check(gateway.get(f"/buildid/{programs.ids['one']}/executable")[0] == 404, "executable")

@@ -1,4 +1,4 @@
-// Peers whose symbols unpack to far more than they take, beside one that delivers batches.
+// Peers whose symbols decompress to far more than their size, beside one that delivers batches.
 #include <gtest/gtest.h>
 #include <zstd.h>
 
@@ -62,7 +62,7 @@ const std::string& heavy_symbols() {
     return content;
 }
 
-// One that offers images, all of the same content, and sends them as they are asked for.
+// One that offers images, all with the same content, and sends them as requested.
 class ImagePeer {
 public:
     ImagePeer(const std::string& endpoint, std::uint64_t number, std::size_t image_count, const std::string& content)
@@ -73,7 +73,7 @@ public:
         peer_.send(sample::hello(sample_session(TargetId{100 + number}, session_), Seq{1}, offers_));
     }
 
-    // Sends all that is asked for of the next image.
+    // Sends everything that is requested of the next image.
     void send_image() {
         for (std::size_t sent = 0; sent < content_.size() && !testing::Test::HasFailure();) {
             const sample::Reply asked = peer_.wait_for(sample::ReplyType::kNeedImage);
@@ -81,10 +81,10 @@ public:
         }
     }
 
-    // Sends what is asked for until the gateway closes the connection or has asked for everything. True: it closed it.
+    // Sends what is requested until the gateway closes the connection or has requested everything. True: it closed it.
     bool send_until_cut() {
         for (std::size_t image = 0; image < offers_.size() && !testing::Test::HasFailure();) {
-            // Over a new connection nobody knows the session, and it is asked to say Hello again.
+            // Over a new connection the session is unknown, and the peer is asked for Hello again.
             const sample::Reply asked =
                 peer_.wait_for_any({sample::ReplyType::kNeedImage, sample::ReplyType::kHelloAgain},
                                    [&] { peer_.send(sample::image_offers(session_, {})); });
@@ -99,7 +99,7 @@ public:
     }
 
 private:
-    // Up to where it has sent the image then.
+    // How much of the image it has sent by then.
     std::size_t send_chunk(const sample::Reply& asked) {
         const auto chunk = std::string_view{content_}.substr(asked.offset, limits::kImageChunkSizeBytes);
         peer_.send(sample::image(session_, {asked.build_id, kElfType, content_.size()}, asked.offset, chunk));
@@ -167,7 +167,7 @@ TEST_F(ImageBombs, BatchesAreAcknowledgedWhileHeavySymbolsAreChecked) {
         peers.emplace_back(gateway_.listen(), number, 1, heavy_symbols());
         peers.back().send_image();
     }
-    // All has come before the batch does.
+    // All has arrived before the batch does.
     wait_for_metric("received_bytes_total", kPeers * heavy_symbols().size());
     expect_acknowledgement();
     EXPECT_GE(metric("image_checks"), 1U) << "acknowledged before the last image was checked";

@@ -1,5 +1,5 @@
-// `perfleet import` into a store that nobody writes to, beside a process that records there, and through a gateway:
-// what comes out is the same.
+// `perfleet import` into a store without a writer, beside a process that records there, and through a gateway: the
+// results are the same.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -80,7 +80,7 @@ TEST_F(ImportProgram, ThroughAGatewayIsAsIntoAFolder) {
     expect_as_imported_into_a_folder(perf_data_, data, import(perf_data_, {"--gateway", gateway.listen()}),
                                      "perf.data");
     expect_as_imported_into_a_folder(pprof_, data, import(pprof_, {"--gateway", gateway.listen()}), "pprof");
-    // It comes in once, also where the gateway knows it from its store alone.
+    // It is stored once, also if the gateway knows it only from its store.
     EXPECT_EQ(gateway.end(SIGTERM).status, 0);
     GatewayProgram next{data};
     const Finished again = import(perf_data_, {"--gateway", next.listen()});

@@ -1,4 +1,4 @@
-// What a store keeps of files names their functions as the files themselves do.
+// A store's kept symbols name functions as the files themselves do.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -151,7 +151,7 @@ TEST(KeptSymbols, BecomeOneDebugFile) {
     EXPECT_EQ(debug_file_of(symbols, "", "made").error().code, ErrorCode::kNotFound);
     EXPECT_EQ(debug_file_of("", build_id, "made").error().code, ErrorCode::kCorrupt);
     EXPECT_EQ(debug_file_of(symbols.substr(0, symbols.size() / 2), build_id, "made").error().code, ErrorCode::kCorrupt);
-    // Programs of the system are stripped: they have all that is kept of them.
+    // System programs are stripped: they have only the kept symbols.
     const std::string stripped = packed(part_of("/bin/ls"));
     EXPECT_EQ(debug_file_of(stripped, (*ElfFile::open("/bin/ls"))->build_id(), "made").error().code,
               ErrorCode::kNotFound);

@@ -1,4 +1,4 @@
-// What a seL4 kernel logged, imported and asked for as people do it: from the folder and from a query server.
+// A seL4 kernel's log, imported and queried as people do it: from the folder and from a query server.
 #include <gtest/gtest.h>
 
 #include <algorithm>

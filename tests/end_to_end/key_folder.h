@@ -38,7 +38,7 @@ public:
         return path;
     }
 
-    // Makes it and lets it in.
+    // Makes it and enrols it.
     void enrol(const std::string& name, const Labels& labels = {}) {
         if (!keys_.contains(name)) {
             make(name);

@@ -1,4 +1,4 @@
-// Who comes in with which key, and as whom: real programs, and peers that lie.
+// Which key is accepted, and for which target: real programs, and peers that lie.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -116,7 +116,8 @@ TEST_F(KeyedGateway, TellsWhyItRefusesACollector) {
     expect_served(good, "a", kSessionA);
     expect_reported({"--key", keys_.secret("stranger"), "--gateway-key", keys_.pub("gateway")}, "it refuses this key");
     expect_reported({"--key", keys_.secret("a"), "--gateway-key", keys_.pub("other-gateway")}, "it ends the handshake");
-    expect_reported({}, "it ");  // asks for a key, or ends the handshake: the gateway may close before it has spoken
+    expect_reported({}, "it ");  // requires a key, or ends the handshake: the gateway may close before it has sent
+                                 // anything
     EXPECT_TRUE(
         gateway_.process().wait_for_error("perfleet-gateway: refused a peer at 127.0.0.1: its key").has_value());
     expect_served(good, "a", kSessionA);

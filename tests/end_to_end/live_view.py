@@ -302,7 +302,7 @@ def tables(user):
     status, _, err = run("--", "not-a-command", interrupt=False)
     check(status == 127 and "not-a-command" in err, f"a missing command: {status} {err}")
 
-    # The oldest rows make space, in memory that stays small.
+    # The oldest rows are removed, in memory that stays small.
     view = subprocess.Popen(["perfleet", "top", "-a", "--idle", "-F", "9999", "-z", "--memory", "1m", "-d", "1"],
                             env=user.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     end = time.monotonic() + TIMEOUT_S

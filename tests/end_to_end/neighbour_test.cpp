@@ -20,7 +20,7 @@ TEST(Neighbour, PerfRecordsBesideACollectorOfAllProcesses) {
     Process collector({program_path("perfleet-collector"), "--output", folder / "frames", "-a", "-g", "-e", "cpu-clock",
                        "--", "sh", "-c", "echo started; exec sleep 1000"});
     ASSERT_TRUE(collector.wait_for_output("started").has_value()) << collector.error_output();
-    // It is the kernel's bookkeeping of all listeners that is at stake, so the collector has to be one all the while.
+    // The kernel's bookkeeping of all listeners is under test, so the collector has to be one all the while.
     for (int round = 0; round < 2; ++round) {
         const Finished recorded = run({"perf", "record", "-o", data, "--", "true"});
         EXPECT_EQ(recorded.ending.signal, 0) << recorded.error_output;

@@ -1,5 +1,4 @@
-// A gateway on a store with more sessions than fit into its memory: what it takes is bounded by the peers that are
-// there.
+// A gateway on a store with more sessions than fit into its memory: its use is bounded by the peers that are connected.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -28,7 +27,7 @@ constexpr std::uint64_t kReturningCount = 12;
 constexpr std::uint64_t kStoredBatches = 2;
 constexpr const char* kTargetName = "board-7";
 
-// As of a collector with some hundred tracepoints: nearly as large as may be.
+// As of a collector with some hundred tracepoints: nearly as large as allowed.
 SessionRecord large_session(std::uint64_t number) {
     SessionRecord record = sample_session(target_id_of(kTargetName), SessionId{7, number});
     record.target_name = kTargetName;
@@ -59,7 +58,7 @@ void make_store(const std::string& folder) {
         for (std::uint64_t seq = 1; seq <= kStoredBatches; ++seq) {
             ASSERT_TRUE(store.put(partition, std::vector{batch_of(number, seq)}).ok());
         }
-        // Of half of them a crash came before the watermark.
+        // In half of them a crash came before the watermark.
         ASSERT_TRUE(number % 2 == 0 ||
                     store.advance_watermark(record.target, record.session, Seq{kStoredBatches}).ok());
     }
@@ -109,7 +108,7 @@ TEST_P(OldStore, TakesMemoryForThePeersThatAreThereAlone) {
         peer.wait_for_prefix(kStoredBatches + 1);
     }
     EXPECT_LE(resident_mib_max(pid), kMemoryMib + kProgramMib) << "with peers that came back";
-    // They are more than are remembered at once: the first has to say Hello again.
+    // They are more than are remembered at once: the first has to send Hello again.
     peers.front()->greet(large_session(1));
     peers.front()->send(sample::batch(batch_of(1, kStoredBatches + 2)));
     peers.front()->wait_for_prefix(kStoredBatches + 2);

@@ -1,4 +1,4 @@
-// What is profiled, and how, by the options that perf has, too: against the real kernel.
+// What is profiled, and how, by the options that perf has, too: tested on the real kernel.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

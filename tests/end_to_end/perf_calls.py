@@ -40,7 +40,8 @@ class Caller:
         self.sleeper.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    # What calls record goes into another store, so that all queries are of the same recordings. Watching is interrupted.
+    # What calls record goes into another store, so that all queries are of the same recordings. Watching is
+    # interrupted.
     def run(self, line, is_call=False, is_live=False):
         environment = dict(self.environment)
         if is_call and (self.recorded or re.match(r"perfleet (record|compare|latency)", line)):
@@ -59,7 +60,7 @@ class Caller:
             line = re.sub(rf"\b{word}\b", value, line)
         return line
 
-    # What is wrong; empty: nothing.
+    # The fault; empty: none.
     def faults_of(self, kind, call, text):
         status, out, err = self.run("perfleet " + self.filled(call), True, kind == "live")
         said = out + err

@@ -62,7 +62,7 @@ std::map<std::pair<std::string, std::string>, std::uint64_t> perf_report_counts(
                                                                                 bool may_miss_some) {
     Process::Options options;
     options.environment = {"HOME=" + home, "PERF_CONFIG=/dev/null"};
-    // Named widths: left to itself perf cuts a command's name to the length of the first one that its thread had.
+    // Named widths: by default perf cuts a command's name to the length of the first one of its thread.
     const Finished report = run({"/usr/bin/perf", "report", "--stdio", "--no-children", "-g", "none", "--percent-limit",
                                  "0", "-F", "sample,comm,sym", "-w", "12,16,2000", "-t", "|", "-i", file},
                                 options);

@@ -1,4 +1,4 @@
-// Asking the whole pipeline under test: by the command line, and by the real perf.
+// Queries to the whole pipeline under test: by the command line, and by the real perf.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace perfleet::end_to_end {
 
-// `perfleet ARGUMENTS`, which must end well; its standard output.
+// `perfleet ARGUMENTS`, which must succeed; its standard output.
 [[nodiscard]] std::string perfleet(std::vector<std::string> arguments);
 
 // `perfleet ARGUMENTS --format json` as JSON.
@@ -20,9 +20,8 @@ namespace perfleet::end_to_end {
 // produced = stored + expired + the sum of lost (+ pending, when there is any).
 void expect_ledger_adds_up(const nlohmann::json& answer);
 
-// What the real `perf report` counts in a file, by (command, symbol). Its standard error must be empty, but
-// for what it says of records that were lost where some were. HOME is `home`, so that nobody's ~/.debug or
-// ~/.perfconfig matters.
+// What the real `perf report` counts in a file, by (command, symbol). Its standard error must be empty, except for lost
+// records where some were lost. HOME is `home`, so that no user's ~/.debug or ~/.perfconfig matters.
 [[nodiscard]] std::map<std::pair<std::string, std::string>, std::uint64_t> perf_report_counts(const std::string& file,
                                                                                               const std::string& home,
                                                                                               bool may_miss_some);

@@ -29,7 +29,7 @@ protected:
         return options;
     }
 
-    // Exports the store and checks perf's counts against top's. Where perf shows a name it must be ours.
+    // Exports the store and checks perf's counts against top's. If perf shows a name it must be ours.
     void expect_perf_report_agrees(const json& top) {
         const std::string file = folder_ / "perf.data";
         (void)perfleet({"export", "--to", "perf.data", "-o", file, "--data", store()});
@@ -94,7 +94,7 @@ TEST_F(PipelineTest, KnownSharesOfThreeFunctionsAppearInTopAndInPerfReport) {
         run(collector(gateway.listen(), {"-g", "-F", "999", "--", workload_path("shares_workload"), "3"}));
     ASSERT_EQ(collected.ending.status, 0) << collected.error_output;
 
-    // Asked over the network, and from the folder beside the live gateway: the same.
+    // Queried over the network, and from the folder beside the live gateway: the same.
     const json top = perfleet_json({"top", "--gateway", gateway.query()});
     EXPECT_EQ(top, perfleet_json({"top", "--data", store()}));
     expect_ledger_adds_up(top);
@@ -141,7 +141,7 @@ TEST_F(PipelineTest, CodeMadeAtRunTimeHasItsNames) {
     }
     EXPECT_GT(made_percent, 60.0) << top.dump();
     EXPECT_NEAR(samples["made_a"] / made, 0.7, 5.5 * std::sqrt(0.7 * 0.3 / made)) << top.dump();
-    // 15 % each; but where the second half begins is known to the collector only when it looks.
+    // 15 % each; but the collector finds the start of the second half only when it looks.
     EXPECT_GT(samples["made b (early.js:1)"] / made, 0.05) << top.dump();
     EXPECT_GT(samples["made c"] / made, 0.05) << top.dump();
     EXPECT_EQ(samples.size(), 3U) << top.dump();
@@ -189,7 +189,7 @@ TEST_F(PipelineTest, EveryOneOfAMillionCallsIsStoredOrLostWithAReason) {
                                          workload_path("getppid_workload"), std::to_string(kCalls)}));
     ASSERT_EQ(collected.ending.status, 0) << collected.error_output;
     expect_every_call_accounted_for();
-    // However late the collector comes to read them, the first ones are in the ring.
+    // However late the collector reads them, the first ones are in the ring.
     EXPECT_GE(stored_calls(), kRingCalls);
 }
 
@@ -245,7 +245,7 @@ TEST_F(PipelineTest, AGroupIsCountedAllOrNoneAndPerfFindsIt) {
     EXPECT_EQ(listed.output, events.substr(0, events.find("},") + 1) + "\ncpu-clock\n") << listed.error_output;
 }
 
-// What a newcomer does first: no server, no folder named.
+// A newcomer's first command: no server, no folder named.
 TEST_F(PipelineTest, RecordShowsWhereTheTimeWentAndWhatToTryNext) {
     Process::Options options;
     options.environment = {"XDG_DATA_HOME=" + folder_.path().string()};

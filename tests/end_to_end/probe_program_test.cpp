@@ -81,7 +81,7 @@ TEST_F(ProbeProgram, FollowsTheRulesOfSel4) {
                                                  {"left", 1},      {"right", 1}, {"other", 1}};
     EXPECT_EQ(by_event(table, "count"), expected);
     auto ns = by_event(table, "median");
-    // It spins at least so long; how much longer is the machine's.
+    // It spins at least so long; the machine decides how much longer.
     EXPECT_GE(ns["restarted"], 100'000);
     EXPECT_LT(ns["restarted"], 1'000'000'000) << "of the second start";
     EXPECT_GE(ns["inner"], 2'000'000);
@@ -124,11 +124,11 @@ TEST_F(ProbeProgram, TheFunctionThatMakesOperationsSlowIsFound) {
     const Finished recorded =
         run({program_path("perfleet"), "record", "-e", "cpu-clock", "-e", "perfleet:*", "-F", "997", "-g", "--data",
              data_, "--", "sh", "-c",
-             // In real time, where that is allowed: else a busy machine makes other operations slow.
+             // In real time, if that is allowed: else a busy machine makes other operations slow.
              "exec $(chrt -f 1 true 2>&- && echo chrt -f 1) \"$0\" slow 1000", workload_path("probe_workload")});
     ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
     const Json table = query({"top", "--slowest", "5%", "--of", "perfleet:work"});
-    std::map<std::string, std::string> verdicts;  // with what they call
+    std::map<std::string, std::string> verdicts;  // with their callees
     for (const auto& row : table["rows"]) {
         if (row[2] == "children") {
             verdicts[row[0].get<std::string>()] = row[9].get<std::string>();
@@ -137,7 +137,7 @@ TEST_F(ProbeProgram, TheFunctionThatMakesOperationsSlowIsFound) {
     EXPECT_TRUE(verdicts["rare_step"].starts_with("more by ")) << table.dump(1);
     EXPECT_TRUE(verdicts["usual_step"].starts_with("less by ")) << table.dump(1);
     EXPECT_TRUE(verdicts["main"].starts_with("no difference shown")) << table.dump(1);
-    // A busy machine is late with a timer now and then, which the ledger says.
+    // A busy machine's timer is late now and then, which the ledger shows.
     std::uint64_t lost = 0;
     for (const auto& [reason, rows] : table["ledger"]["lost"].items()) {
         EXPECT_TRUE(reason == "timer_late" || reason == "not_delivered") << reason;
@@ -225,7 +225,7 @@ TEST_F(ProbeProgram, AProgramThatRunsAlreadyIsRecorded) {
     }
 }
 
-// One that is killed switches nothing off: the next one takes the program all the same. Two at once are refused.
+// One that is killed disables nothing: the next one can record the program all the same. Two at once are refused.
 TEST_F(ProbeProgram, ARunningProgramHasOneCollectorAfterTheOther) {
     Process steady{{workload_path("probe_workload"), "steady", "60000"}};
     ASSERT_TRUE(steady.wait_for_output("ready"));
@@ -253,7 +253,7 @@ TEST_F(ProbeProgram, ARunningProgramHasOneCollectorAfterTheOther) {
     EXPECT_EQ(table["ledger"]["produced"], table["ledger"]["stored"]);
 }
 
-// A collector of the whole machine that was there first. Without its environment the program is as those that others
+// A collector of the whole machine that was there first. Without its environment the program is like those that others
 // start.
 TEST_F(ProbeProgram, AProgramThatStartsLaterIsRecordedByARunningCollector) {
     const Finished recorded = run({program_path("perfleet"), "record", "-e", "perfleet:work", "-a", "--data", data_,
@@ -317,7 +317,7 @@ TEST_F(ProbeProgram, IsNotCounted) {
     EXPECT_NE(counted.error_output.find("perfleet record stores each row"), std::string::npos) << counted.error_output;
 }
 
-// Where <sys/sdt.h> is installed; the markers are those that perf and bpftrace look for.
+// If <sys/sdt.h> is installed; the markers are those that perf and bpftrace look for.
 TEST_F(ProbeProgram, HasUsdtMarkers) {
 #if __has_include(<sys/sdt.h>)
     const Finished notes = run({"readelf", "-n", workload_path("probe_workload")});

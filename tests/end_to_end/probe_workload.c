@@ -1,4 +1,4 @@
-// A program with probes, in C11: what it does is said by its words, and what it logs is known beforehand.
+// A program with probes, in C11: its words choose what it does, and its log is known beforehand.
 //   rules                 seL4's rules; prints how long each pair took by its own clock
 //   threads N M           N threads, each with M pairs of "work"
 //   fork N                N children, each with a pair; the parent has one
@@ -7,9 +7,9 @@
 //   flood N               N pairs as fast as possible
 //   values                0 to 9 under "queue"
 //   overhead N            N nested empty pairs
-//   steady MS             pairs of "work", one each millisecond, for so long; prints "ready" before. A child does the
-//   same slow N                N pairs of "work" that take 1 ms in usual_step(); of 20 one spends 8 ms in rare_step(),
-//   too hostile SEED          scribbles over all of the shared memory, then ends
+//   steady MS             prints "ready"; then it and a child have pairs of "work" for so long, one each millisecond
+//   slow N                N pairs of "work" that take 1 ms in usual_step(); one of 20 spends 8 ms in rare_step(), too
+//   hostile SEED          scribbles over all of the shared memory, then ends
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <perfleet/probe.h>

@@ -1,6 +1,6 @@
 // Real programs under test: started, watched through their output, ended by their own process id. Temporary folders.
 //
-// Every wait has a deadline (kTimeoutS); past it the wait gives up and the test fails with what the program had said.
+// Every wait has a deadline (kTimeoutS); after it the wait ends and the test fails with the program's output.
 #pragma once
 
 #include <sys/types.h>

@@ -15,7 +15,7 @@ struct TerminalRun {
 };
 
 // Standard input, output and error are a terminal of so many columns and 24 lines. `environment` holds NAME=VALUE;
-// without it TERM is xterm, and what else changes how text looks isn't set.
+// without it TERM is xterm, and other variables that change how text looks aren't set.
 [[nodiscard]] TerminalRun run_in_terminal(const std::vector<std::string>& command, unsigned short columns,
                                           const std::vector<std::string>& environment = {});
 

@@ -165,7 +165,7 @@ TEST(PythonProgram, FunctionsStandInPlaceOfTheirInterpreter) {
             right_count += of.contains(caller) ? value : 0;
         }
         EXPECT_GT(right_count, 0U) << function;
-        // While a function is entered its frame is there before it is the thread's.
+        // A function's frame exists before it is the thread's current one.
         EXPECT_GE(right_count * 100, count * 98) << function;
     }
 

@@ -1,4 +1,4 @@
-// Who may ask with which key: those who are enrolled, as long as they are.
+// Which keys may query: those that are enrolled, as long as they are.
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -34,14 +34,14 @@ class Client {
 public:
     Client(const std::string& endpoint, const ConnectKeys* keys) : socket_{endpoint, keys} {}
 
-    // False: it isn't let in.
+    // False: it isn't accepted.
     bool ask(const std::string& command) {
         ++query_;
         return socket_.send(
             encode_query_message({query_, query_message::Ask{command, {}, limits::kQueryChunksAheadMax}}));
     }
 
-    // Whether anything was said about the last question by now.
+    // Whether anything was reported about the last question by now.
     bool has_heard() {
         while (const auto received = socket_.receive()) {
             const auto message = decode_query_message_untrusted(std::as_bytes(std::span{*received}));
@@ -65,7 +65,7 @@ private:
     std::uint64_t query_ = 0;
 };
 
-// The folder serves as that of those who ask.
+// The folder also holds the keys of clients that query.
 struct ClientKeys : TestKeys {
     ClientKeys() {
         make("query");
@@ -154,9 +154,9 @@ TEST_F(QueryKeys, ARevokedClientIsCutOffAndTheOthersGoOn) {
     keys_.revoke("me");
     wait_for_metric(kRevoked, 1);
     while (me.has_heard()) {
-        // what came before the end
+        // its replies before the end
     }
-    (void)me.ask("sessions");  // libzmq may not have seen the end yet, and then not come again by itself
+    (void)me.ask("sessions");  // libzmq may not have seen the end yet, and then may not reconnect by itself
     Client again = client("me");
     EXPECT_FALSE(again.ask("sessions"));
     wait_for_metric(kUnknownKeys, 1);

@@ -17,7 +17,7 @@
 namespace perfleet::end_to_end::query_process_test {
 namespace {
 
-// Says where it answers, writes its process id to `pids` in its data's parent folder, and waits.
+// Prints where it answers, writes its process id to `pids` in its data's parent folder, and waits.
 constexpr const char* kGoodProgram = R"(#!/bin/sh
 [ "$1" = --data ] && [ "$3" = --listen ] || exit 3
 echo $$ >> "$2/../pids"
@@ -53,7 +53,7 @@ protected:
         return lines;
     }
 
-    // An orphan that ended may wait long for the init process to take it away.
+    // A terminated orphan may wait long until the init process reaps it.
     [[nodiscard]] static bool is_running(pid_t pid) {
         std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
         const std::string text{std::istreambuf_iterator<char>{file}, {}};

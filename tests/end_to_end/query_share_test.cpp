@@ -55,7 +55,7 @@ protected:
         return client;
     }
 
-    // Whether anything but the sign of life came to the query.
+    // Whether the query received anything but heartbeats.
     static bool has_ended(RawClient& client, std::uint64_t query) {
         bool has_ended = false;
         while (const auto received = client.receive()) {

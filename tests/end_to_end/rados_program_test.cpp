@@ -53,12 +53,12 @@ protected:
         const auto hello = sample::hello(sample_session(target, SessionId{target.value, 1}));
         peer.send(hello);
         const auto reply = peer.wait_for_any({sample::ReplyType::kWelcome, sample::ReplyType::kElsewhere}, [&] {
-            peer.send(hello);  // while it is nobody's there is no answer
+            peer.send(hello);  // while the shard has no owner there is no answer
         });
         return reply.type == sample::ReplyType::kWelcome ? asked : reply.endpoint;
     }
 
-    // Of a target that comes to the second of two gateways.
+    // Of a target that connects to the second of two gateways.
     [[nodiscard]] static std::string name_of_last_shard() {
         for (std::uint64_t target = 1;; ++target) {
             std::string name = "target-" + std::to_string(target);
@@ -132,7 +132,7 @@ TEST_F(RadosProgram, CopiesAStoreInAndOutAndAnswersTheSame) {
     }
 }
 
-// Of everything that reads a store: its standard output and what it warns of. Exports go to standard output, too.
+// Of everything that reads a store: its standard output and its warnings. Exports go to standard output, too.
 std::vector<std::string> all_answers(const std::string& where) {
     std::vector<std::vector<std::string>> commands{
         {"top"},      {"top", "--by", "thread"}, {"top", "--comm", "sh"},  {"tree"},    {"script"}, {"tracepoints"},
@@ -190,11 +190,11 @@ TEST_F(RadosProgram, EveryCommandAnswersARecordingTheSameFromFolderAndPool) {
     }
 }
 
-// At their full ratio for as long as it lives: writes that take room are refused.
+// At their full ratio for as long as it lives: writes that take space are refused.
 class FullOsds {
 public:
     FullOsds() {
-        for (const char* ratio : {"nearfull", "backfillfull", "full"}) {  // an OSD goes by the largest
+        for (const char* ratio : {"nearfull", "backfillfull", "full"}) {  // an OSD uses the largest
             set(ratio, "0.00001");
         }
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
@@ -218,7 +218,7 @@ private:
     }
 };
 
-// That is how a full cluster gets room.
+// That is how a full cluster gets space.
 TEST_F(RadosProgram, SessionsAreRemovedAndOldOnesDroppedWhenTheClusterIsFull) {
     {
         GatewayProgram gateway{place_};
@@ -404,7 +404,7 @@ TEST_F(RadosProgram, GatewayStopsInTimeWhileTheClusterDoesNotAnswer) {
         put(peer, 1, 10);
         const FrozenOsds frozen;
         peer.send(sample::batch(sample_batch(kTarget, kSession, Seq{11}, kBucket)));
-        (void)gateway.end(SIGTERM);  // 1, if the batch had come
+        (void)gateway.end(SIGTERM);  // 1, if the batch had arrived
         EXPECT_EQ(gateway.process().error_output().find("didn't stop in time"), std::string::npos)
             << gateway.process().error_output();
     }
@@ -419,7 +419,7 @@ TEST_F(RadosProgram, GatewayStopsInTimeWhileTheClusterDoesNotAnswer) {
     expect_each_row_once(place_, 24);
 }
 
-// By the gateway that holds its shard, whichever that is.
+// By whichever gateway holds its shard.
 TEST_F(RadosProgram, SessionsAreNamedAndRemovedAndCollectorsControlledBesideGateways) {
     GatewayProgram first{place_};
     GatewayProgram second{place_};
@@ -479,7 +479,7 @@ TEST_F(RadosProgram, FrozenGatewayWritesNothingOnceAnotherHasTakenOver) {
     peer.greet(sample_session(kTarget, kSession));
     put(peer, 11, 20);
     frozen.process().send_signal(SIGCONT);
-    // A seq of which the other one knows nothing: were it written, it would count.
+    // A seq that the other one doesn't know: if it were written, it would count.
     old_peer.send(sample::batch(sample_batch(kTarget, kSession, Seq{30}, kBucket)));
     old_peer.wait_for(sample::ReplyType::kHelloAgain);
     put(peer, 21, 25);

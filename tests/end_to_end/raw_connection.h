@@ -1,4 +1,4 @@
-// A TCP connection over loopback that speaks whatever a test tells it.
+// A TCP connection over loopback that sends whatever a test gives it.
 #pragma once
 
 #include <arpa/inet.h>
@@ -32,10 +32,10 @@ public:
         }
     }
 
-    // False: the other side has closed it. Waits while it doesn't read.
+    // False: the other side has closed it. Waits while the other side doesn't read.
     bool write(const std::string& bytes) const {
         for (std::size_t sent = 0; sent < bytes.size();) {
-            // A sender whose peer has gone while it didn't read learns of it late.
+            // A sender whose peer disconnected without reading learns of it late.
             pollfd ready{socket_, POLLOUT | POLLRDHUP, 0};
             if (poll(&ready, 1, kTimeoutS * 1'000) != 1 || (ready.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
                 return false;
@@ -49,8 +49,8 @@ public:
         return true;
     }
 
-    // Waits for so many bytes, which are passed over. libzmq closes a connection whose peer goes on before it has
-    // spoken.
+    // Waits for so many bytes and discards them. libzmq closes a connection whose peer continues before it has sent
+    // anything.
     void wait_for_bytes(std::size_t size_bytes) const {
         std::string bytes(size_bytes, '\0');
         pollfd waiting{socket_, POLLIN, 0};
@@ -65,7 +65,7 @@ public:
     // A DEALER without a key, ready to send.
     void shake_hands() const;
 
-    // Waits until the other side closes it, passing over what it says.
+    // Waits until the other side closes it, and discards everything received.
     [[nodiscard]] bool is_closed_by_peer() const {
         char bytes[4'096];
         pollfd waiting{socket_, POLLIN, 0};
@@ -81,7 +81,7 @@ private:
     int socket_;
 };
 
-// What a ZMTP 3 peer says first, with this mechanism.
+// The first bytes of a ZMTP 3 peer, with this mechanism.
 inline std::string zmtp_greeting(const std::string& mechanism) {
     std::string greeting{"\xff\0\0\0\0\0\0\0\1\x7f\x03\0", 12};
     greeting += mechanism + std::string(20 - mechanism.size(), '\0');

@@ -1,4 +1,4 @@
-// `perfleet record` where the world isn't kind: no standard descriptors, no room, no home, nobody left at the terminal.
+// `perfleet record` under bad conditions: no standard descriptors, no space, no home, a closed terminal.
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -29,19 +29,19 @@ std::string text_of(const std::filesystem::path& path) {
 
 class RecordProgram : public testing::Test {
 protected:
-    // `perfleet record ARGUMENTS` in a shell, with what is behind it: redirections, limits before it.
+    // `perfleet record ARGUMENTS` in a shell, with what follows it: redirections, limits before it.
     [[nodiscard]] Finished record(const std::string& arguments, const std::string& before = "") const {
         return run({"sh", "-c", before + " exec '" + program_path("perfleet") + "' record " + arguments});
     }
 
-    // The one session of the folder has said goodbye, and every row is accounted for.
+    // The one session of the folder has sent its Bye, and every row is accounted for.
     void expect_exact() const {
         const auto ledgers = ledgers_of(data_);
         ASSERT_EQ(ledgers.size(), 1U);
         ledgers.front().expect_exact();
     }
 
-    // What is in the files of the folder that aren't meant for people's eyes.
+    // Text in the folder's files that aren't meant to be read by people.
     void expect_nothing_said_within(const std::string& words) const {
         std::size_t file_count = 0;
         for (const auto& entry : std::filesystem::directory_iterator{data_}) {
@@ -101,7 +101,7 @@ TEST_F(RecordProgram, StandardOutputIsTheCommandsAlone) {
     const Finished finished =
         record("--data '" + data_ + "' -g -e cpu-clock -- gzip -c '" + text + "' > '" + packed + "'");
     EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
-    // What was kept and lost, what to type next, where it is.
+    // What was kept and lost, the next command to type, the path of the data.
     const std::string& said = finished.error_output;
     EXPECT_TRUE(std::regex_search(said, std::regex{R"(\nrows: \d+ produced, all stored\nNext: perfleet export [^\n]+\n)"
                                                    R"(Stored: session [0-9a-f]{8} in [^\n]+\n$)"}))
@@ -119,7 +119,7 @@ TEST_F(RecordProgram, StandardOutputIsTheCommandsAlone) {
     EXPECT_EQ(full.ending.status, 0) << full.error_output;
 }
 
-// What the log holds each query would read again.
+// Each query would read the log again.
 TEST_F(RecordProgram, AndAGatewayLeaveAnEmptyLog) {
     const auto log_size_bytes = [this] {
         std::uintmax_t size_bytes = 0;
@@ -176,7 +176,7 @@ TEST_F(RecordProgram, WritesAPerfDataFileAndKeepsTheOneThatWasThere) {
     const Finished report = run({"perf", "report", "--stdio", "-i", file});
     EXPECT_NE(report.output.find("work_a"), std::string::npos) << report.output << report.error_output;
     expect_exact();
-    // Nothing is written where there is nothing to write, and that is no failure of the command.
+    // If nothing can be written, nothing is, and that is no failure of the command.
     const std::string before = text_of(file);
     EXPECT_EQ(record(options + "-q -e sched:sched_process_hang -- sh -c 'exit 4'").ending.status, 4);
     EXPECT_EQ(text_of(file), before);
@@ -223,7 +223,7 @@ TEST_F(RecordProgram, ShowsALineOnATerminalAndErasesIt) {
     EXPECT_LT(erased, shown.find('\n', line)) << shown;
     EXPECT_LE(erased - line, 80 + 3 + 2) << "beside the escape sequence and an ellipsis of three bytes: " << shown;
     EXPECT_NE(shown.find("acknowledged;", erased), std::string::npos) << shown;
-    // Not over what a command writes there, not where nobody wants to see it, not into a pipe.
+    // Not over a command's output there, not where nobody wants to see it, not into a pipe.
     for (const std::string& other : {run_in_terminal(with({"--", "sleep", "1.2"}), 80).output,
                                      run_in_terminal(with({"-q", "-a", "--duration", "1.2"}), 80).output,
                                      run(with({"-a", "--duration", "1.2"})).error_output}) {
@@ -249,7 +249,7 @@ TEST_F(RecordProgram, TheCollectorLogsToWhomItIsConnectedOrShowsIt) {
     EXPECT_TRUE(was_late || shown.find(connected) == std::string::npos) << shown;
 }
 
-// As perf: whatever the command makes of it. The terminal's interrupt goes to the command, too.
+// As perf: whatever the command does with it. The terminal's interrupt goes to the command, too.
 TEST_F(RecordProgram, EndsByTheSignalThatEndsItsCommandAndStoresAllTheSame) {
     const auto ended_by = [&](int signal, bool of_terminal, const std::string& command) {
         Process recording({"setsid", program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock", "--", "sh",
@@ -397,7 +397,7 @@ TEST_F(RecordProgram, OnAFullDiskSaysWhatIsLostAndWhy) {
     EXPECT_EQ(said.find("still have"), std::string::npos) << "the collector is gone:\n" << said;
 }
 
-// The database sets nothing aside that rows need, and symbols are left out.
+// The database reserves nothing that rows need, and symbols are left out.
 TEST_F(RecordProgram, OnASmallDiskUsesWhatIsFree) {
     const SmallRoom room{folder_ / "room", "size=5m"};
     if (!room.is_mounted()) {

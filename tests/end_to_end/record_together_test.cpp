@@ -56,7 +56,7 @@ protected:
     }
     void let_go() const { std::ofstream{folder_ / "go"} << "go"; }
 
-    // It ends well, and what it says it produced will be looked for in the store.
+    // It succeeds, and the rows that it reports will be looked for in the store.
     void expect_stored(Process& recorder) {
         const auto ending = recorder.wait();
         ASSERT_TRUE(ending.has_value()) << recorder.error_output();
@@ -66,7 +66,7 @@ protected:
         said_.emplace(said.session, said.row_count);
     }
 
-    // Of every session that was said to be stored, and no other that came to an end.
+    // Of every session that was reported as stored, and no other that ended.
     void expect_exact() const {
         std::size_t ended_count = 0;
         for (const StoredLedger& ledger : ledgers_of(data_)) {
@@ -86,7 +86,7 @@ protected:
         EXPECT_EQ(ended_count, said_.size());
     }
 
-    // Whose lock of the store it is; 0: nobody's.
+    // The owner of the store's lock; 0: none.
     [[nodiscard]] pid_t writer() const {
         const int fd = ::open((data_ + "/LOCK").c_str(), O_RDWR | O_CLOEXEC);
         struct flock lock {};
@@ -147,7 +147,7 @@ TEST_F(RecordTogether, AllAtOnceInAFolderThatIsNew) {
 }
 
 TEST_F(RecordTogether, BesideAGatewayAndAfterIt) {
-    // Whoever may write to the store may have as many sessions as it likes.
+    // A user with write access to the store may have any number of sessions.
     GatewayProgram gateway{data_, "tcp://127.0.0.1:*",       "none", program_path("perfleet-gateway"),
                            {},    {"--target-sessions", "1"}};
     struct ::stat socket {};
@@ -174,7 +174,7 @@ TEST_F(RecordTogether, BesideAGatewayAndAfterIt) {
     expect_exact();
 }
 
-// Only whoever may write to the folder needs no key; for others it is as before.
+// Only users with write access to the folder need no key; for others it is as before.
 TEST_F(RecordTogether, BesideAGatewayWithKeysWhichNobodyElseReachesWithout) {
     TestKeys keys;
     keys.enrol("board");
@@ -206,7 +206,7 @@ TEST_F(RecordTogether, BesideAGatewayWithKeysWhichNobodyElseReachesWithout) {
     EXPECT_EQ(ledgers_of(data_).size(), 2U) << "a peer without a key came in";
 }
 
-// Whoever has the store doesn't serve it, as `perfleet import` doesn't.
+// The process that has the store doesn't serve it, as `perfleet import` doesn't.
 TEST_F(RecordTogether, WhatNobodyStoresIsKeptForTheNextRecording) {
     const std::vector<std::string> command{program_path("perfleet"), "record", "--data", data_, "-e", "cpu-clock"};
     const auto recorded = [&](const std::vector<std::string>& more) {

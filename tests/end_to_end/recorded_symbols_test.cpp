@@ -1,4 +1,4 @@
-// What a session saw keeps its names when its files are rebuilt or removed: recordings with the real programs.
+// A recorded session keeps its names when its files are rebuilt or removed: recordings with the real programs.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ std::string bytes_of(const std::string& path) {
     return {std::istreambuf_iterator<char>{file}, {}};
 }
 
-// Whose symbols aren't kept, as `record` says.
+// The files whose symbols aren't kept, as `record` reports.
 int files_left_out(const std::string& says) {
     constexpr std::string_view kBefore = "the symbols of ";
     const std::size_t at = says.find(kBefore);
@@ -34,7 +34,7 @@ int files_left_out(const std::string& says) {
 
 class RecordedSymbols : public testing::Test {
 protected:
-    // A program of two functions that takes so many milliseconds of CPU time: 150, or as many as its argument says.
+    // A program of two functions that takes so many milliseconds of CPU time: 150, or as many as its argument requests.
     void build(const std::string& function, const std::string& options = "") const {
         std::ofstream{folder_ / "program.c"}
             << "#include <stdlib.h>\n#include <time.h>\n"
@@ -50,7 +50,7 @@ protected:
             run({"sh", "-c", "gcc -O1 " + options + " -o '" + program() + "' '" + folder_ / "program.c" + "'"});
         ASSERT_EQ(built.ending.status, 0) << built.error_output;
     }
-    // Its debug information goes to a folder that stands for a debuginfod server.
+    // Its debug information goes to a folder that represents a debuginfod server.
     void serve_and_strip() const {
         const std::string served = folder_ / ("served/buildid/" + hex_of(build_id_of(program())));
         std::filesystem::create_directories(served);
@@ -145,7 +145,7 @@ TEST_F(RecordedSymbols, OfManyBuildsStayApart) {
         std::ofstream{path, std::ios::binary} << one;
         std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     }
-    // All are gone when they are asked about. They begin with pauses: of more files than may wait on a busy machine
+    // All are gone when they are queried. They begin with pauses: of more files than may wait on a busy machine
     // (SymbolKeeper::kFilesOpenMax) the last are left out.
     const std::string script = "cd '" + (folder_ / "builds") + "'; i=0; while [ $i -lt " + std::to_string(kBuilds) +
                                " ]; do ./program$i 10; sleep 0.05; i=$((i+1)); done; sleep 1; rm program*; exit 0";
@@ -154,7 +154,7 @@ TEST_F(RecordedSymbols, OfManyBuildsStayApart) {
     ASSERT_EQ(recorded.ending.status, 0) << recorded.error_output;
     const Finished top =
         run({program_path("perfleet"), "top", "--data", data(), "--by", "image,symbol", "--format", "csv"});
-    // A program may have a row in its libraries or in main() alone, where starting it took its time.
+    // A program may have a row in its libraries or in main() alone, if starting it took its time.
     int named_count = 0;
     int unnamed_count = 0;
     for (int i = 0; i < kBuilds; ++i) {
@@ -319,7 +319,7 @@ TEST_F(RecordedSymbols, AreListedPushedAndPruned) {
     EXPECT_NE(symbols({"push", program()}).error_output.find("already"), std::string::npos);
     std::filesystem::remove(program());
     EXPECT_EQ(top(), "first_function");
-    // Of another build: they stay until somebody prunes.
+    // Of another build: they stay until `prune`.
     build("another_function");
     ASSERT_EQ(symbols({"push", program()}).ending.status, 0);
     EXPECT_EQ(top(), "first_function") << "a name of another build never appears";

@@ -1,4 +1,4 @@
-// `perfleet relay` between targets that know no keys and a gateway that asks for them.
+// perfleet relay between targets without keys and a gateway that requires them.
 #include <gtest/gtest.h>
 
 #include <arpa/inet.h>
@@ -67,7 +67,7 @@ protected:
         EXPECT_EQ(ending->status, 0);
         EXPECT_NE(relay_->error_output().find(summary), std::string::npos) << relay_->error_output();
     }
-    // One for each of these targets, whose rows are all there: the key's, whatever they say.
+    // One for each of these targets, whose rows are all there: the key's target, whatever they state.
     void expect_stored(const std::map<SessionId, std::uint64_t>& rows) {
         EXPECT_EQ(gateway_->end(SIGTERM).status, 0);
         const auto ledgers = ledgers_of(data());
@@ -104,7 +104,7 @@ TEST_F(RelayTest, CarriesSeveralTargetsThroughDeathsOfTheGatewayAndOfItself) {
     for (std::uint64_t i = 1; i <= 3; ++i) {
         targets.emplace_back(listen_, i == 3 ? SessionId{} : SessionId{7, i});
     }
-    // Over the connection of this number: the relay cuts it with the gateway's.
+    // Over the connection of this number: the relay closes it with the gateway's.
     const auto sample_all = [&](std::uint64_t connection) {
         std::vector<std::jthread> threads;
         for (One& one : targets) {
@@ -136,7 +136,7 @@ TEST_F(RelayTest, ATargetWaitsWhileTheGatewayTakesNothingAndLosesNothing) {
     SampledTarget target{stream, small_target(SessionId{7, 1})};
     target.sample_until_acknowledged(3);
     gateway_->process().send_signal(SIGSTOP);
-    // All that the credit lets out, and then its spool is full.
+    // As much as the credit allows, and then its spool is full.
     target.run_until([&] {
         target.sample();
         return target.collector->status().batches_dropped > 0;
@@ -178,7 +178,7 @@ TEST_F(RelayTest, AKeyThatIsNotEnrolledIsToldAndNoTargetIsGreeted) {
 
 enum class LetIn : std::uint8_t { kYes, kNo, kNeither };
 
-// A ZMTP target that is let in is greeted first; one that isn't is hung up on.
+// A ZMTP target that is accepted is greeted first; another one's connection is closed.
 LetIn is_let_in(int socket) {
     pollfd waiting{socket, POLLIN, 0};
     char byte = 0;
@@ -308,7 +308,7 @@ public:
         return count;
     }
 
-    // One bit of so many bytes on the average, each way; 0: none.
+    // One bit of so many bytes on average, each way; 0: none.
     void flip_a_bit_in(std::uint32_t to_host_bytes, std::uint32_t to_target_bytes) {
         to_host_.mean_bytes = to_host_bytes;
         to_target_.mean_bytes = to_target_bytes;

@@ -1,4 +1,4 @@
-// A gateway drops what is too old while it takes new batches; what expired stands in every answer.
+// A gateway drops partitions that are too old while it takes new batches; expired rows are counted in every answer.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -92,7 +92,7 @@ TEST(RetentionProgram, DropsWhatIsTooOldWhileItServesAndTellsItInEveryLedger) {
     SamplePeer peer{gateway.listen()};
     peer.greet(sample_session(kTarget, kSession));
     EXPECT_EQ(wait_for(gateway, "perfleet_gateway_retention_partitions_dropped_total{class=\"default\"}", 2), 2);
-    // Late ones of an hour that is gone, then others.
+    // Late ones of an hour that was dropped, then others.
     peer.send(sample::batch(sample_batch(kTarget, kSession, Seq{1}, kOldBucket)));
     peer.send(sample::batch(sample_batch(kTarget, kSession, Seq{2}, bucket_now())));
     peer.wait_for_prefix(2);

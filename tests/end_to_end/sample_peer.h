@@ -1,4 +1,4 @@
-// A peer of the gateway that speaks over the collector's own driver what the test tells it, right or wrong.
+// A peer of the gateway that sends over the collector's own driver what the test gives it, right or wrong.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ public:
         driver_ = std::move(*driver);
     }
 
-    // Over whatever connection there is, or the next one. A failure when there is none in time.
+    // Over the present connection, or the next one. A failure when there is none in time.
     void send(const sample::Frame& frame) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (!is_sent(frame)) {
@@ -46,8 +46,7 @@ public:
         }
     }
 
-    // As send(); false: the gateway has closed the connection. Replies are passed over, for the end is read behind
-    // them.
+    // As send(); false: the gateway has closed the connection. Replies are ignored, because the end is read after them.
     bool send_unless_cut(const sample::Frame& frame) {
         std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
@@ -64,15 +63,15 @@ public:
         return true;
     }
 
-    // The next reply of this sort; others are passed over. A failure when none comes in time.
+    // The next reply of this type; others are ignored. A failure when none comes in time.
     sample::Reply wait_for(sample::ReplyType type) { return wait_for_any({type}); }
 
     sample::Reply wait_for_any(const std::vector<sample::ReplyType>& types) {
         return wait_for_any(types, [] {});
     }
 
-    // Says Hello and waits for its Welcome. Says it again every second, as collectors do, and over a new connection:
-    // what went over one whose end nobody had heard of yet is lost.
+    // Sends Hello and waits for its Welcome. Sends it again every second, as collectors do, and over a new connection:
+    // what was sent over one whose end wasn't noticed yet is lost.
     sample::Reply greet(const SessionRecord& record) {
         const sample::Frame hello = sample::hello(record);
         send(hello);
@@ -86,14 +85,14 @@ public:
         });
     }
 
-    // Until the gateway has acknowledged so much; it may have done so while something else was waited for.
+    // Until the gateway has acknowledged so much; it may have done so while the peer waited for something else.
     void wait_for_prefix(std::uint64_t seq) {
         while (!testing::Test::HasFailure() && acknowledged_ < seq) {
             wait_for(sample::ReplyType::kAck);
         }
     }
 
-    // Waits for a connection after the one that was there, or the first.
+    // Waits for a connection after the present one, or the first.
     void wait_for_connection() {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (!driver_->reconnected()) {
@@ -102,7 +101,7 @@ public:
         }
     }
 
-    // Waits until there is no way to the gateway, and gives the reason; empty and a failure when there is one for too
+    // Waits until the gateway can't be reached, and gives the reason; empty and a failure when a connection stays too
     // long.
     std::string wait_for_trouble() {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
@@ -117,7 +116,7 @@ public:
         return {};
     }
 
-    // Does `meanwhile` between its looks.
+    // Calls `meanwhile` between its checks.
     template <class Work>
     sample::Reply wait_for_any(const std::vector<sample::ReplyType>& types, const Work& meanwhile) {
         std::vector<std::byte> buffer(limits::kReplySizeBytesMax);
@@ -143,7 +142,7 @@ public:
 
 private:
     bool is_sent(const sample::Frame& frame) {
-        // A new connection takes frames once it was asked for; here it is as good as the last.
+        // A new connection takes frames only after a first check; here it is as good as the last.
         (void)driver_->reconnected();
         return driver_->send(frame);
     }

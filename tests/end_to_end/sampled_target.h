@@ -1,4 +1,4 @@
-// A whole collector as on a target without an operating system, sampled as fast as it goes.
+// A whole collector as on a target without an operating system, sampled as fast as possible.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ public:
         : target_{target}, driver{stream}, collector{std::make_unique<SmallCollector>(target_, driver)} {}
 
     void sample() {
-        // One frame in nowhere, and more chains than one epoch has room for.
+        // One frame outside all images, and more chains than one epoch can hold.
         const std::uint64_t addresses[] = {0x1000 + rows % 0xfff, 0x9000, 0x1800};
         collector->sample({EventNumber{0}, clock_now(), 0, kThread.tid, 1'000'000, addresses});
         ++rows;
@@ -58,12 +58,13 @@ public:
             ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing happened for long";
             collector->step(clock_now());
             if (turn % kTurnsAtOnce == 0) {
-                std::this_thread::sleep_for(std::chrono::microseconds{50});  // those who answer need the processor, too
+                std::this_thread::sleep_for(std::chrono::microseconds{50});  // the answering threads need the
+                                                                             // processor, too
             }
         }
     }
     // Until so many more batches are acknowledged, over the connection of this number or a later one. Not faster than
-    // that they are kept: what is dropped at once is never acknowledged.
+    // that they are kept: batches that are dropped at once are never acknowledged.
     void sample_until_acknowledged(std::uint64_t batches, std::uint64_t connection = 1) {
         const std::uint64_t enough = collector->status().batches_acknowledged + batches;
         run_until([&] {

@@ -1,5 +1,5 @@
-// What an operator requests a collector on seL4 to do, as he gives it: `perfleet control` through a real gateway to the
-// collector's own run, here on a simulated kernel and machine whose time is the host's.
+// Requests that an operator sends to a collector on seL4: `perfleet control` through a real gateway to the collector's
+// own run, here on a simulated kernel and machine whose time is the host's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -105,7 +105,7 @@ protected:
             run_->turn(machine_->wait());
         }
     }
-    // While the run goes on.
+    // While the run continues.
     Answer control(std::vector<std::string> words) {
         words.insert(words.begin(), {program_path("perfleet"), "control", "--data", data_, "--target", "board",
                                      "--format", "json", "--wait", "60"});
@@ -133,8 +133,8 @@ protected:
         turn_until([&] { return run_->counts().cycles >= before + cycles; });
     }
 
-    // What is stored of the one session, whose ledger has to be exact. Nothing is lost but what a kernel logged of the
-    // last looks at its log.
+    // What is stored of the one session, whose ledger has to be exact. Nothing is lost but the entries that a kernel
+    // logged of the last reads of its log.
     void read_stored() {
         const auto ledgers = ledgers_of(data_);
         ASSERT_EQ(ledgers.size(), 1U);
@@ -204,7 +204,7 @@ TEST_F(Sel4Control, StopsAndStartsAllOfItAndEachEvent) {
         expect_applied({"start"});
         EXPECT_TRUE(machine_->has_cycle_interrupts());
         sample_on(100);
-        // One alone: the other goes on.
+        // One alone: the other continues.
         expect_applied({"stop", "--event", "timer"});
         const std::uint64_t before = run_->counts().samples;
         go_on_for(kCyclesPerSecond);
@@ -243,7 +243,7 @@ TEST_F(Sel4Control, AStoppedThreadsTimeIsInNoSample) {
     read_stored();
     const auto requests = order_times();
     ASSERT_EQ(requests.size(), 2U);
-    // What the busy thread ran before it was stopped and afterwards is all that its samples weigh.
+    // The cycles of the busy thread before it was stopped and afterwards are all that its samples weigh.
     const auto store = open_store_reader(data_);
     const auto scan = Scan::open(**store, {});
     std::uint64_t weight_after = 0;
@@ -266,7 +266,7 @@ TEST_F(Sel4Control, TimeOfSkippedPeriodsIsARowAndAWarning) {
     SimulatedKernel kernel{{.mode = BenchmarkMode::kUtilisation, .architecture_name = "aarch64"}};
     run_root(kernel, [&] {
         sample_on(20);
-        std::this_thread::sleep_for(std::chrono::milliseconds{300});  // nobody takes the ticks
+        std::this_thread::sleep_for(std::chrono::milliseconds{300});  // no ticks are taken
         sample_on(20);
     });
     read_stored();
@@ -294,7 +294,7 @@ TEST_F(Sel4Control, TimeOfSkippedPeriodsIsARowAndAWarning) {
     EXPECT_EQ(exported.ending.status, 0) << exported.error_output;
     EXPECT_NE((exported.output + exported.error_output).find("its sampling covered"), std::string::npos);
 
-    // What was skipped is in the next sample's weight.
+    // The skipped time is in the next sample's weight.
     const auto top = perfleet_json({"top", "--data", data_, "--event", "timer"});
     for (const auto& column : top.at("columns")) {
         EXPECT_TRUE(column.at("name") != "self" || column.at("unit") == "cycles") << top;
@@ -317,8 +317,8 @@ TEST_F(Sel4Control, KernelEntriesOfAStoppedLogAreReadAndThrownAway) {
     auto entries = times(kEntryRows);
     std::sort(entries.begin(), entries.end());
     EXPECT_EQ(stored_[kEntryRows], entries.size());
-    // One run of what the kernel logged is missing, that of the stop: what lay in the log when the requests came is
-    // thrown away, too. So are its last records, of the calls that looked for more.
+    // One run of the kernel's entries is missing, that of the stop: entries in the log when the requests came are
+    // dropped, too. So are its last records, of the calls that read the log.
     std::vector<std::uint64_t> logged;
     for (const RecordBytes& record : kernel.logged) {
         std::memcpy(&logged.emplace_back(), record.data(), sizeof logged.back());
@@ -341,7 +341,7 @@ TEST_F(Sel4Control, KernelEntriesOfAStoppedLogAreReadAndThrownAway) {
     EXPECT_TRUE(std::equal(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(stopped), run_begin));
 }
 
-// Held against the kernel's own count, which goes on while the collector ends.
+// Compared with the kernel's own count, which continues while the collector ends.
 TEST_F(Sel4Control, EachEntryUpToTheEndIsARowOrInTheLedger) {
     SimulatedKernel kernel{{.mode = BenchmarkMode::kKernelEntries, .architecture_name = "aarch64"}};
     const auto log = [&](int count) {
@@ -352,7 +352,7 @@ TEST_F(Sel4Control, EachEntryUpToTheEndIsARowOrInTheLedger) {
     run_root(kernel, [&] {
         sample_on(50);
         log(1'027);
-        run_->turn(machine_->wait());  // leaves a few that it knows of
+        run_->turn(machine_->wait());  // leaves a few that it counts
         kernel.behind_finalize = [&] { log(20); };
     });
     read_stored();

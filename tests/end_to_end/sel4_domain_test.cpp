@@ -1,6 +1,6 @@
-// The collector as a Microkit protection domain, as far as that needs no Microkit: tools/microkit-domain tells it which
-// system it is in, and its run, on a simulated kernel and machine, tells domains apart that lie at the same addresses.
-// This test's own program is the collector's ELF file, and the children's.
+// The collector as a Microkit protection domain, as far as that needs no Microkit: tools/microkit-domain writes its
+// system's description into it, and its run, on a simulated kernel and machine, distinguishes domains at the same
+// addresses. This test's own program is the collector's ELF file, and the children's.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -42,7 +42,7 @@ std::string hex(const void* address) {
     return text.str();
 }
 
-// Where what is mapped at `address` stands in its file.
+// Where the bytes mapped at `address` are in its file.
 std::uint64_t file_offset_of(const void* address) {
     std::ifstream maps{"/proc/self/maps"};
     for (std::string line; std::getline(maps, line);) {
@@ -115,7 +115,7 @@ protected:
                                        "12",
                                        "-o",
                                        folder_ / "perfleet.elf"};
-        // Who runs it is not this program.
+        // The parent isn't this program.
         words[7] = std::filesystem::read_symlink("/proc/self/exe");
         words.insert(words.end(), more.begin(), more.end());
         return run(words);
@@ -163,7 +163,7 @@ TEST_F(Sel4Domain, IsToldWhatItsSystemDescriptionSays) {
     const DomainChild& server = read.children()[1];
     EXPECT_EQ(server.id, 9U);
     EXPECT_EQ(server.stack_size_bytes, 0U) << "what both have mapped is no stack";
-    // The rest of the file is as it was.
+    // The rest of the file is unchanged.
     EXPECT_EQ(std::filesystem::file_size(folder_ / "perfleet.elf"), std::filesystem::file_size("/proc/self/exe"));
 }
 

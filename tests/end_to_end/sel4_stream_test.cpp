@@ -1,5 +1,5 @@
-// What a seL4 kernel logged, streamed by the library that runs on seL4 – here on a simulated kernel with recorded bytes
-// – through a real gateway: answers have to be those of the same bytes imported.
+// A seL4 kernel's log, streamed by the library that runs on seL4 – here on a simulated kernel with recorded bytes –
+// through a real gateway: answers have to be those of the same bytes imported.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -76,7 +76,7 @@ protected:
         EXPECT_EQ(finished.ending.status, 0) << finished.error_output;
     }
 
-    // Rows without what two sessions have of their own.
+    // Rows without the parts that differ between two sessions.
     static nlohmann::json rows_of(const std::string& data, std::vector<std::string> question) {
         question.insert(question.begin(), program_path("perfleet"));
         question.insert(question.end(), {"--format", "json", "--data", data});
@@ -175,7 +175,7 @@ TEST_F(Sel4Stream, UtilisationAnswersAsTheSameWordsImported) {
     expect_equal({"utilisation"});
 }
 
-// As many as the library watches, each in an address space of its own: what defines them is more than one batch holds,
+// As many as the library watches, each in an address space of its own: their definitions are more than one batch holds,
 // and than is kept until the gateway has granted a session. One leaves, and another gets its number.
 TEST_F(Sel4Stream, ThreadsThatComeAndGoHaveTheirNames) {
     features_.mode = BenchmarkMode::kUtilisation;

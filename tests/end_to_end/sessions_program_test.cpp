@@ -119,7 +119,7 @@ TEST_F(SessionsProgram, RemovesARecordingAndFreesItsSpace) {
     expect_explained(answer({"losses"}));
 }
 
-// What stands before the subcommand counts for it, or is refused: never is another store taken in its place.
+// An option before the subcommand applies to it, or is refused: never is another store taken in its place.
 TEST_F(SessionsProgram, ChangesNoOtherStoreThanTheOneThatIsNamed) {
     record(1'000);
     const Process::Options at_home{
@@ -209,7 +209,7 @@ TEST_F(SessionsProgram, ChangesSessionsThroughTheGatewayThatWrites) {
     EXPECT_EQ(perfleet({"inspect", "--verify", "--data", data_}).ending.status, 0);
 }
 
-// A recorder that writes takes orders, too; what it records itself stays.
+// A recorder that writes accepts requests, too; its own recording stays.
 TEST_F(SessionsProgram, ChangesSessionsWhileARecorderWrites) {
     record(1'000);
     const std::vector<json> all = ids();
@@ -232,7 +232,7 @@ TEST_F(SessionsProgram, ChangesSessionsWhileARecorderWrites) {
     expect_explained(losses);
 }
 
-// The profile isn't gone because something else was measured since.
+// The profile doesn't disappear because something else was measured since.
 TEST_F(SessionsProgram, TheLastIsThatOfWhatIsAsked) {
     const auto said = [&](const std::vector<std::string>& arguments) {
         std::vector<std::string> all{arguments};

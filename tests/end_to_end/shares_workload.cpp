@@ -1,7 +1,7 @@
 // shares_workload SECONDS [A B]: spends 70, 20 and 10 % of its time (or A, B and the rest) in work_a, work_b and
-// work_c, until it has used so many seconds of CPU: the samples of it are as many on a busy machine. The shares are
-// counts of iterations of one kernel, a chain of multiplications that takes the same time wherever it stands. Rounds
-// are of random length: rounds as long as a sampling period would be met at the same place each time.
+// work_c, until it has used so many seconds of CPU: the number of its samples doesn't depend on the machine's load. The
+// shares are counts of iterations of one kernel, a chain of multiplications that takes the same time wherever it lies.
+// Rounds are of random length: a sampling period would meet rounds of its own length at the same place each time.
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>

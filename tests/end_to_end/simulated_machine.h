@@ -1,5 +1,5 @@
-// The machine below a collector on seL4, simulated. Its time is the host's, so that what it sends is no more than a
-// board sends; between two interrupts the busy threads run, all for as long, and entries are logged.
+// The machine below a collector on seL4, simulated. Its time is the host's, so that it sends no more than a board does;
+// between two interrupts the busy threads run, all for as long, and entries are logged.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ public:
     SimulatedMachine(sel4::SimulatedKernel& kernel, std::uint32_t thread_count, std::vector<std::uint32_t> busy)
         : kernel_{kernel}, thread_count_{thread_count}, busy_{std::move(busy)} {}
 
-    // Waits a millisecond at most: whoever stops all ticks is listened to all the same.
+    // Waits a millisecond at most: a request to stop all ticks is read all the same.
     sel4::WakeCauses wait() {
         const std::uint64_t before = kernel_.now().value;
         const std::uint64_t due = std::min({alarm_at_, cycles_at_, before + kCyclesPerSecond / 1'000});
@@ -37,7 +37,7 @@ public:
         }
         const std::uint64_t now = std::max({host_cycles(), due, before});
         kernel_.pass(now - before);
-        // All of it, for threads are sampled by what they ran.
+        // All of it, because threads are sampled by their run time.
         for (const std::uint32_t thread : busy_) {
             kernel_.words[thread][0] += (now - before) / busy_.size();
         }

@@ -110,8 +110,8 @@ TEST_F(SourceLinesProgram, LinesAddUpToTheirFunctions) {
     }
 }
 
-// `perf report -n --sort KEY` of the export. Where it knows no line it names the address. Of the dynamic linker,
-// which is built in one unit, its addr2line names the unit's file for some functions of others.
+// `perf report -n --sort KEY` of the export. Where it knows no line it names the address. Of the dynamic linker, which
+// is built in one unit, its addr2line names the unit's file for some functions of others.
 TEST_F(SourceLinesProgram, CountsByLineAndProcessorArePerfs) {
     const std::string file = folder_ / "perf.data";
     (void)perfleet({"export", "--to", "perf.data", "-o", file});

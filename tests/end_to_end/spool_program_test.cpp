@@ -1,5 +1,5 @@
-// perfleet-collector --spool with real kills: what a killed run had sealed is stored by the next one, the rest is
-// counted, and the ledger of every session is exact.
+// perfleet-collector --spool with real kills: the next run stores what a killed one had sealed, the rest is counted,
+// and the ledger of every session is exact.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -77,7 +77,7 @@ protected:
         return {"--", workload_path("getppid_workload"), std::to_string(count)};
     }
 
-    // The state of the one session in the spool as it stands on disk now; nothing when it can't be read.
+    // The state of the one session in the spool on disk; nothing when it can't be read.
     [[nodiscard]] std::unique_ptr<JournalEntry> journal() const {
         std::error_code none;
         for (const auto& file : std::filesystem::directory_iterator(spool_, none)) {
@@ -144,8 +144,8 @@ protected:
         return count;
     }
 
-    // Every session has ended, and adds up: by the records of the store, and by the command line.
-    // Sessions of killed collectors lack what was in kernel rings, and say so.
+    // Every session has ended, and adds up: by the records of the store, and by the command line. Sessions of killed
+    // collectors lack the contents of kernel rings, and report it.
     void expect_all_exact(std::size_t session_count, bool has_killed = true) const {
         const auto ledgers = ledgers_of(data_);
         EXPECT_EQ(ledgers.size(), session_count);

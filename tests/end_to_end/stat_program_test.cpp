@@ -1,4 +1,4 @@
-// perfleet stat with real programs, held against what they are known to do and against the real perf stat.
+// perfleet stat with real programs, compared with their known actions and with the real perf stat.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// The same stored rows give the same bytes, whatever the store does beneath: compaction, retention, backups, copies.
+// The same stored rows give the same bytes, whatever the store does: compaction, retention, backups, copies.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -116,7 +116,8 @@ TEST(SteadyAnswer, IsTheSameBytesDuringCompactionRetentionBackupAndCopy) {
     }
     keeper.join();
     EXPECT_GT(compacted_count, 0U);
-    // What was kept before the drop, and is a store of its own, tells the same; what came behind it says what expired.
+    // Answers from the part kept before the drop, and from a store of it alone, are the same; queries that include
+    // later rows report what expired.
     for (const char* kept : {"/before", "/joined", "/copy"}) {
         const auto reader = open_store_reader((*folder)->path() + kept);
         ASSERT_TRUE(reader.ok()) << reader.error().message;

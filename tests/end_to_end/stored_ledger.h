@@ -1,5 +1,5 @@
-// What a store holds of its sessions, counted from its batch records: the ledger by the rules of
-// schemas/wire/README.md, made without the query engine.
+// A store's data of its sessions, counted from its batch records: the ledger by the rules of schemas/wire/README.md,
+// made without the query engine.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct StoredLedger {
     struct Counts {
         std::uint64_t produced = 0;
         std::uint64_t stored = 0;
-        std::uint64_t lost = 0;  // rows of dropped batches that are stored all the same are taken off
+        std::uint64_t lost = 0;  // rows of dropped batches that are stored all the same are subtracted
     };
 
     SessionRecord session;
@@ -90,7 +90,7 @@ inline StoredLedger ledger_of(const StoreReader& store, const SessionRecord& ses
     return ledger;
 }
 
-// Of every session in the folder; a live gateway may stand beside.
+// Of every session in the folder; a live gateway may have it open.
 inline std::vector<StoredLedger> ledgers_of(const std::string& data) {
     const auto reader = open_store_reader(data);
     EXPECT_TRUE(reader.ok()) << reader.error().message;

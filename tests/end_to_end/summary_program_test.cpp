@@ -29,14 +29,14 @@ constexpr SessionId kSession{1, 2};
 constexpr std::uint32_t kFirstBucket = 472'223;  // long over
 constexpr std::uint32_t kHours = 48;
 static_assert(kFirstBucket % 24 == 23);
-constexpr std::uint32_t kLastHours[] = {24, kHours - 1};  // of the days behind the first hour
+constexpr std::uint32_t kLastHours[] = {24, kHours - 1};  // of the days after the first hour
 constexpr std::uint64_t kBatchesAnHour = 2;
 constexpr std::uint64_t kBatches = kHours * kBatchesAnHour;
 constexpr std::uint64_t kRowsABatch = 9'000;  // none is joined
 constexpr Series kSamples{Kind::kSample, EventNumber{0}};
 constexpr Series kPoints{Kind::kTracepoint, EventNumber{1}};
 
-// Batches behind the first come late, each for some old hour.
+// Batches after the first come late, each for some old hour.
 std::uint32_t hour_of(std::uint64_t seq) {
     return static_cast<std::uint32_t>(seq <= kBatches ? (seq - 1) / kBatchesAnHour : (seq - kBatches) * 5 % kHours);
 }
@@ -101,7 +101,7 @@ std::uint64_t covered_rows(const StoreReader& reader, Series series) {
     return row_count;
 }
 
-// Whether summaries stand for every row of the two days that was there before the late ones, as a reader sees it.
+// Whether summaries represent every row of the two days that was there before the late ones, as a reader sees it.
 bool is_covered(const std::string& data) {
     const auto reader = open_store_reader(data);
     if (!reader.ok()) {
@@ -154,7 +154,7 @@ TEST(SummaryProgram, KilledWhileItMakesThemLeavesEachRowCountedOnce) {
     }
     {
         GatewayWithMetrics gateway{data};
-        // Its own word won't do: nothing waits before it has looked, nor where all was done before the last kill.
+        // Its own report isn't enough: nothing waits before it has looked, nor if all was done before the last kill.
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (!is_covered(data) && std::chrono::steady_clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::milliseconds{20});

@@ -49,7 +49,7 @@ TEST(ZmtpDelivery, StoresEachRowOnceThoughTheGatewayIsKilledAgainAndAgain) {
     EXPECT_GT(ledgers.front().seqs.size(), 20U * kGateways);
 }
 
-// Runs of a target that says the same each time, as a deterministic image does.
+// Runs of a target that sends the same each time, as a deterministic image does.
 class ZmtpDeliveryWithoutEntropy : public testing::Test {
 protected:
     // Some batches, a gateway that is killed in the middle, and the end. Returns the session's id.

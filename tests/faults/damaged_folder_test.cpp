@@ -1,4 +1,4 @@
-// What a user is told of a folder that is damaged.
+// Messages about a damaged folder.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -106,7 +106,7 @@ TEST(DamagedFolder, IsToldByTheGatewayThatOpensIt) {
         ASSERT_TRUE((*store)->define(test_writer::partition(), test_writer::session()).ok());
         const std::vector batches{test_writer::batch(Seq{1})};
         ASSERT_TRUE((*store)->put(test_writer::partition(), batches).ok());
-        // Of another one: what is left goes into table files of its sort.
+        // Of another one: the rest goes into table files of its type.
         Partition other = test_writer::partition();
         other.bucket.value -= 1'000;
         ASSERT_TRUE((*store)->drop(other).ok());

@@ -33,7 +33,7 @@ class FaultyDiskUnder : public testing::Test {
 protected:
     void SetUp() override { set_plan(""); }
 
-    // By rename, as the gateway looks at it at any moment.
+    // By rename, because the gateway may read it at any moment.
     void set_plan(const std::string& text) {
         std::ofstream{plan_ + ".new"} << "seed=5 " << text;
         std::filesystem::rename(plan_ + ".new", plan_);
@@ -54,7 +54,7 @@ protected:
             << gateway_->process().error_output();
     }
 
-    // Until it has said these words so often.
+    // Until it has printed these words so often.
     void wait_until_said(const std::string& words, std::size_t times) const {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kTimeoutS};
         while (times_said(words) < times) {
@@ -144,7 +144,8 @@ TEST_F(FaultyDiskUnder, AnswersQueriesWhileItIsFull) {
     EXPECT_EQ(gateway_->end(SIGTERM).status, 0) << gateway_->process().error_output();
 }
 
-// Started on a disk without any room, it drops what is too old; storing waits for the room that it took for that.
+// Started on a disk without any space, it drops partitions that are too old; storing waits for the space that it took
+// for that.
 TEST_F(FaultyDiskUnder, DropsWhatIsTooOldThoughItIsFull) {
     start("none", {"--memory", "128m", "--retain-bytes", "1t"});
     {
@@ -171,14 +172,14 @@ TEST_F(FaultyDiskUnder, DropsWhatIsTooOldThoughItIsFull) {
     EXPECT_EQ((*store)->expired(kTarget, kSession)->at(0).second, 4U) << "the late batch, too";
 }
 
-// A collector of real events; the disk runs full, gets room, and loses its power on top.
+// A collector of real events; the disk runs full, gets space, and loses its power as well.
 TEST_F(FaultyDiskUnder, ACollectorsLedgerStaysExact) {
     if (geteuid() != 0) {
         GTEST_SKIP() << "tracepoints need root";
     }
     constexpr std::uint64_t kCalls = 1'000'000;
     start();
-    set_plan("room=20000");  // less than what the first ring of the kernel brings, whatever is lost behind it
+    set_plan("room=20000");  // less than the contents of the kernel's first ring, whatever is lost after it
     const std::string& listen = address_.endpoint();
     Process collector{{program_path("perfleet-collector"), "--gateway", listen, "-e", "syscalls:sys_enter_getppid",
                        "-c", "1", "--exit-wait", "60", "--", workload_path("getppid_workload"),

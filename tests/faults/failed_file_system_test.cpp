@@ -34,10 +34,10 @@ enum class Failure : std::uint8_t {
     kWithoutPower,  // everything ends in EIO; the journal contains what was synced
 };
 
-// In a mount namespace of the test's own, so that nothing stays of it.
+// In a mount namespace of the test's own, so that nothing of it remains.
 class LoopDisk {
 public:
-    // Empty where loop mounts are permitted, else the reason why not.
+    // Empty if loop mounts are permitted, else the reason why not.
     std::string make() {
         if (::geteuid() != 0) {
             return "root alone may mount file systems";
@@ -74,7 +74,8 @@ public:
         ::close(fd);
     }
 
-    // The disk is back, at the same place. Over another loop device, for whoever holds the failed file system keeps it.
+    // The disk is back, at the same place. Over another loop device, because the processes with files on the failed
+    // file system keep it.
     void repair() {
         unmount();
         ASSERT_EQ(mount(), "");
@@ -96,7 +97,7 @@ private:
     void unmount() {
         if (!device_.empty()) {
             (void)run({"umount", "-l", folder()});
-            (void)run({"losetup", "-d", device_});  // once nobody holds it
+            (void)run({"losetup", "-d", device_});  // once no process holds it
             device_.clear();
         }
     }

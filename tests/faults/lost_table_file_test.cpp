@@ -1,4 +1,4 @@
-// A gateway on a store of which one of the newest table files is gone: what it says, stores and answers.
+// A gateway on a store without one of its newest table files: what it reports, stores and answers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ protected:
         ASSERT_EQ(files_.size(), kRuns);
     }
 
-    // What is joined goes into table files of its own.
+    // Compacted blocks go into table files of their own.
     static GatewayProgram start(const std::string& data) {
         return GatewayProgram{data,
                               "tcp://127.0.0.1:*",
@@ -54,7 +54,7 @@ protected:
                               {"--no-compaction"}};
     }
 
-    // As a collector that has nothing left of what was acknowledged.
+    // As a collector that has nothing left of the acknowledged batches.
     static void deliver(GatewayProgram& gateway, std::uint64_t first, std::uint64_t last) {
         SamplePeer peer{gateway.listen()};
         peer.greet(sample_session(kTarget, kSession));

@@ -1,5 +1,6 @@
 // Blocks as read from disk. Odd first byte: the checksums of the rest are put right first, so that the fuzzer gets past
-// them. What parses must encode to the same bytes, unless it is joined, and its rows must be readable to the last byte.
+// them. If it parses it must encode to the same bytes, unless it is joined, and its rows must be readable to the last
+// byte.
 #include <string>
 
 #include "storage/block/block.h"

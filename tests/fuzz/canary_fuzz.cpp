@@ -1,5 +1,5 @@
-// A bug that was planted here, to show that a campaign finds one: a collector that keeps the build-id it is asked for,
-// and takes the gateway's word that it has 20 bytes. The product's own reader of replies stands before it.
+// A bug that was planted here, to show that a campaign finds one: a collector that keeps the build-id of a request, and
+// relies on the gateway for its length of 20 bytes. The product's own reader of replies runs before it.
 #include <cstring>
 #include <vector>
 

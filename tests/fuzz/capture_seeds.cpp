@@ -1,7 +1,7 @@
-// Cuts what a real run left into inputs of the fuzz targets: FOLDER/<target>/<name>.
-//   capture_seeds FOLDER frames FILE   of `perfleet-collector --output`: envelopes, blocks, columns, records,
-//   dictionaries capture_seeds FOLDER spool FILE    a spool file capture_seeds FOLDER perf FILE     the records of a
-//   perf.data file, as a ring would hold them
+// Cuts the files of a real run into inputs of the fuzz targets: FOLDER/<target>/<name>.
+//   capture_seeds FOLDER frames FILE   of `perfleet-collector --output`: envelopes, blocks, columns, records
+//   capture_seeds FOLDER spool FILE    a spool file
+//   capture_seeds FOLDER perf FILE     the records of a perf.data file, as a ring would hold them
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

@@ -42,7 +42,7 @@ inline void put_block_checksums_right(std::string& bytes) {
     put_u32(bytes, layout::HeaderCrc::kOffset, checksum_of(bytes, layout::kHeaderSizeBytes, directory_end, crc));
 }
 
-// Records end with the checksum of what stands before it.
+// Records end with the checksum of the bytes before it.
 inline void put_record_checksum_right(std::string& bytes) {
     if (bytes.size() >= 4) {
         put_u32(bytes, bytes.size() - 4, checksum_of(bytes, 0, bytes.size() - 4));

@@ -1,4 +1,4 @@
-// Column codecs. Input: codec, value count (2 bytes), the column's bytes. What decodes must survive being encoded
+// Column codecs. Input: codec, value count (2 bytes), the column's bytes. Whatever decodes must survive being encoded
 // again, its bounds must be those that are found without decoding, and the bytes taken as values must come back from
 // their own encoding.
 #include <algorithm>

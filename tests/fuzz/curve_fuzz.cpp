@@ -1,5 +1,6 @@
-// The handshake of CurveZMQ and what follows, with changes to any message on its way. Nothing that was changed is
-// taken; what wasn't comes through; a peer is who its key says. Or, without a handshake, any bytes as any message.
+// The handshake of CurveZMQ and the traffic after it, with changes to any message on its way. Nothing that was changed
+// is accepted; everything else arrives; a peer is the one of its key. Or, without a handshake, any bytes as any
+// message.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -120,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         PERFLEET_ASSERT(hello.is_changed());
         return 0;
     }
-    // Its padding is nobody's.
+    // Its padding belongs to nobody.
     const Message welcome{out, input};
     out.clear();
     const auto welcome_data = welcome.data("WELCOME");
@@ -135,7 +136,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto peer = initiate_data.has_value() ? server.take_initiate(*initiate_data) : std::nullopt;
     PERFLEET_ASSERT(!peer.has_value() || !initiate.is_changed());
     if (!peer.has_value()) {
-        // The top bit of a key is nobody's to the box, but to the vouch.
+        // The top bit of a key has no meaning for the box, but for the vouch.
         PERFLEET_ASSERT(initiate.is_changed() || hello.is_changed());
         return 0;
     }

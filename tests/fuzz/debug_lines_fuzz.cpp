@@ -1,4 +1,4 @@
-// DWARF of whoever was profiled: units, line programs, inlined functions; read by libdw, within this project's bounds.
+// DWARF of profiled programs: units, line programs, inlined functions; read by libdw, within this project's bounds.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Names out of foreign symbol tables. What comes out is bounded, and a name that isn't mangled comes out as it is.
+// Names out of foreign symbol tables. The result is bounded, and a name that isn't mangled is returned unchanged.
 #include "query-engine/symbol/demangle.h"
 #include "schemas/vocabulary/assert.h"
 #include "tests/fuzz/fuzz_input.h"

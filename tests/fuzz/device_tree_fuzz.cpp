@@ -1,5 +1,5 @@
-// The device tree that a bare-metal target finds: random bytes and the options of its run are taken from it. What is
-// found lies in the input; the input itself serves as options, too.
+// The device tree that a bare-metal target finds: random bytes and the options of its run are taken from it. The found
+// fields lie in the input; the input itself serves as options, too.
 #include <string>
 #include <string_view>
 
@@ -11,7 +11,7 @@
 namespace perfleet {
 namespace {
 
-// A blank more on either side changes nothing but where a word stands that is none.
+// One more blank on either side changes nothing except where a word isn't an option.
 void check_options(std::string_view text) {
     const auto options = bare_metal::parse_run_options(text);
     const auto spaced = bare_metal::parse_run_options(" " + std::string{text} + " ");

@@ -1,5 +1,5 @@
 // Dictionaries of an epoch. Input: blocks, each behind its size (2 bytes); their checksums are put right first.
-// Whatever was taken up, every number can be asked for, and every chain ends.
+// Whatever was accepted, every number can be looked up, and every chain ends.
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/dictionary/epoch_dictionary.h"
 #include "tests/fuzz/checksums.h"

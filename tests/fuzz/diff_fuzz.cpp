@@ -1,5 +1,5 @@
-// The options of `perfleet diff`, one a line: its name, a space, its text. What is understood is a question that makes
-// sense, and a condition is understood again as it is kept.
+// The options of `perfleet diff`, one a line: its name, a space, its text. A parsed option is a valid question, and a
+// condition parses again in its stored form.
 #include <algorithm>
 #include <string>
 

@@ -1,5 +1,5 @@
-// ELF files of whoever was profiled: headers, notes, symbol tables, relocations, and the names in them; and what was
-// kept of such files with a session.
+// ELF files of profiled programs: headers, notes, symbol tables, relocations, and the names in them; and the parts of
+// such files that were kept with a session.
 #include "query-engine/symbol/demangle.h"
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/elf_symbols.h"

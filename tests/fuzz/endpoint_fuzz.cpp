@@ -1,4 +1,4 @@
-// Endpoints as users write them. What passes for reachable from this machine alone begins as such places begin.
+// Endpoints as users write them. Endpoints accepted as reachable from this machine alone begin as such places begin.
 #include <string>
 
 #include "schemas/host/endpoint.h"

@@ -1,5 +1,5 @@
-// What a collector says to the gateway. Messages get their right checksum and batches their seal first, so that the
-// fuzzer reaches what stands behind them. What is admitted must be what the store and the queries can read.
+// A collector's messages to the gateway. Messages get their right checksum and batches their seal first, so that the
+// fuzzer reaches the code after them. Whatever is admitted must be readable for the store and the queries.
 #include "gateway/admission/admit_batch.h"
 #include "gateway/admission/admit_hello.h"
 #include "gateway/admission/decode.h"

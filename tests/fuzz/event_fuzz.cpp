@@ -1,7 +1,7 @@
-// What stands behind -e, and what tracefs says of a tracepoint. Input: the text of -e, a NUL, the tracepoint's id, a
-// NUL, its format. Plain names come out as they went in, with what their group adds, and name the same event by
-// themselves; groups have ascending numbers, and two events at least that stand side by side; a format is taken whole
-// or not at all.
+// The text after -e, and tracefs's description of a tracepoint. Input: the text of -e, a NUL, the tracepoint's id, a
+// NUL, its format. Plain names are returned as given, with their group's additions, and name the same event by
+// themselves; groups have ascending numbers, and at least two adjacent events; a format is accepted whole or not at
+// all.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -101,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     check_groups(*events);
     if (list.find_first_of("/*?[ \t\n") != std::string::npos) {
-        return 0;  // names aren't what stands there: those of patterns, of terms
+        return 0;  // names that differ from the text: those of patterns, of terms
     }
     PERFLEET_ASSERT(joined == list || list.find('{') != std::string::npos);
     const auto alone = parse_events({joined}, kTracefs.places());

@@ -1,4 +1,4 @@
-// What a parser borrows lies in what it was given.
+// A parser's borrowed parts lie in its input.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Files of frames, as `--output` writes them. Read once more by a few lines that know the byte diagram: both must find
-// the same frames.
+// Files of frames, as `--output` writes them. Read once more by a few lines that implement the byte diagram: both must
+// find the same frames.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kHeaderSizeBytes = 16;
 constexpr std::size_t kFrameHeaderSizeBytes = 4;
 
-// The whole frames that stand in the file, however it ends.
+// The whole frames in the file, however it ends.
 std::vector<std::string> frames_of(std::string_view file) {
     std::vector<std::string> frames;
     file.remove_prefix(kHeaderSizeBytes);

@@ -1,4 +1,4 @@
-// Takes numbers and bytes off the front of a fuzzer's input; past its end there are zeros.
+// Takes numbers and bytes off the front of a fuzzer's input; after its end there are zeros.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ public:
         return value;
     }
 
-    // The next bytes, fewer where the input ends.
+    // The next bytes, fewer if the input ends.
     std::string_view text(std::size_t size_bytes) {
         const std::string_view part = rest_text().substr(0, size_bytes);
         rest_ = rest_.subspan(part.size());

@@ -1,4 +1,4 @@
-// What HTTP's clients send: the first byte chooses targets and lists of headers, gzip, messages of Pyroscope's API in
+// Requests of HTTP's clients: the first byte chooses targets and lists of headers, gzip, messages of Pyroscope's API in
 // both encodings, paths of debuginfod, or label selectors; and files of tokens. A message that is read is the same
 // after it is written and read again, and is answered from a store with two imported profiles, whatever its numbers
 // are.
@@ -173,7 +173,7 @@ void take_message(std::string_view method, bool is_json, std::string_view bytes)
     const pyroscope::Call& call = *pyroscope::find_call(method);
     for (const MessageType* type : {&call.request, &call.response}) {
         const auto message = is_json ? read_json(*type, bytes) : read_protobuf(*type, bytes);
-        if (message.ok()) {  // texts that aren't UTF-8 are put right when they are written first
+        if (message.ok()) {  // texts that aren't UTF-8 are corrected when they are written first
             const auto written = read_protobuf(*type, write_protobuf(*type, *message));
             PERFLEET_ASSERT(written.ok());
             const auto again = read_protobuf(*type, write_protobuf(*type, *written));

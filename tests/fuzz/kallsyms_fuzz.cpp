@@ -1,5 +1,5 @@
 // The kernel's own lists: /proc/kallsyms and /proc/modules. The snapshot that is made of the first goes to the gateway,
-// and the query engine must understand every line of it.
+// and the query engine must parse every line of it.
 #include <algorithm>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Key files and enrolments. What is read must come back from its own text, and no error may show a secret.
+// Key files and enrolments. Whatever is read must come back from its own text, and no error may show a secret.
 #include <string>
 
 #include "schemas/peers/key_file.h"
@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto secret = parse_secret_key(text, place); secret.ok()) {
         const auto again = parse_secret_key(format_secret_key(*secret), place);
         PERFLEET_ASSERT(again.ok() && again->secret_text == secret->secret_text && again->name == secret->name);
-        // As an enrolment it is refused, without a word of what it holds.
+        // As an enrolment it is refused, without a word of its content.
         const auto refused = parse_enrolment(text, place);
         PERFLEET_ASSERT(!refused.ok() && refused.error().message.find(secret->secret_text) == std::string::npos);
     } else {

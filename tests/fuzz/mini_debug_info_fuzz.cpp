@@ -1,4 +1,4 @@
-// .gnu_debugdata of whoever was profiled: an ELF file by xz in an ELF file.
+// .gnu_debugdata of profiled programs: an ELF file compressed by xz in an ELF file.
 #include "query-engine/symbol/elf_symbols.h"
 #include "query-engine/symbol/mini_debug_info.h"
 #include "schemas/vocabulary/assert.h"

@@ -1,4 +1,4 @@
-// What operators and a gateway say to each other over the control socket. What is read is written again as it was.
+// Messages between operators and a gateway over the control socket. A message that is read is written again unchanged.
 #include <string>
 
 #include "gateway/control/operator_message.h"
@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace perfleet;
     FuzzInput input{data, size_bytes};
     const std::string_view line = input.rest_text();
-    // But for a blank behind the last word that there has to be.
+    // Except for a blank after the last word that there has to be.
     const auto is_same = [&](const std::string& again) { return again == line || again + " " == line; };
     if (const auto request = decode_operator_request(line); request.ok()) {
         PERFLEET_ASSERT(is_same(encode_operator_request(*request)));

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (imported.ok()) {
         PERFLEET_ASSERT(imported->has_end && imported->batches_there == 0);
     } else {
-        // What was read is refused by name, never by the admission of rows.
+        // Whatever was read is refused by name, never by the admission of rows.
         PERFLEET_ASSERT(imported.error().code != ErrorCode::kCorrupt && !imported.error().message.empty());
     }
     return 0;

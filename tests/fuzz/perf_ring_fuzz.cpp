@@ -1,6 +1,6 @@
 // The kernel's ring and the records in it. Input: rounds of a size (2 bytes), by which the ring's head moves, and the
-// bytes that a kernel would have written there, which may be fewer. No record is larger than what was written, what is
-// borrowed lies in its record, and mappings stay ordered.
+// bytes that a kernel would have written there, which may be fewer. No record is larger than the bytes that were
+// written, borrowed parts lie in their record, and mappings stay ordered.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -149,7 +149,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::size_t unread_bytes = ring->unread_bytes();
         for (auto record = ring->front(); !record.empty(); record = ring->front()) {
             PERFLEET_ASSERT(record.size() <= unread_bytes && record.size() <= ring->size_bytes());
-            // Its own block, so that reading beyond it is seen.
+            // Its own block, so that reads beyond it are found.
             const std::vector<std::byte> copy{record.begin(), record.end()};
             sink = check_record(reader, copy, mappings);
             ring->pop();

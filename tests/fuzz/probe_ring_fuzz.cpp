@@ -1,6 +1,6 @@
 // The memory that programs share with the collector for their probes, and the names of probes in ELF files. Input:
-// words at places of the area (heads, owners, names, records), with drains in between; what is left is an ELF file.
-// Every row has a time of the session, and one of its events; what is produced is what was appended and what was lost.
+// words at places of the area (heads, owners, names, records), with drains in between; the rest is an ELF file. Every
+// row has a time of the session, and one of its events; produced rows are the appended and the lost ones.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -104,7 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         reader.finish(now_ns(), sink);
     }
     {
-        // The next collector takes what is there.
+        // The next collector reads the rest.
         ProbeReader next{{{"other", false, {Kind::kTracepoint, EventNumber{0}}}}, [](std::string_view) {}};
         next.add_area(area(), true);
         area().slot(0).head += 1;

@@ -1,6 +1,6 @@
-// What /proc and /sys say as text: lines of maps, a process's stat and status, lists of CPUs; and what a process tells
-// of the code that it makes. A line of maps is the same when it is written as the kernel does and read again; a
-// function that is told is found where it stands, whatever was told before.
+// Text of /proc and /sys: lines of maps, a process's stat and status, lists of CPUs; and the code that a process
+// reports to have made. A line of maps is the same when it is written as the kernel does and read again; a reported
+// function is found at its address, whatever was reported before.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ void check_cpu_list(std::string_view text) {
     }
 }
 
-// The field behind the state; the name before it may hold anything.
+// The field after the state; the name before it may contain anything.
 void check_stat(std::string_view text) {
     const auto parent = parent_in_stat(text);
     if (parent) {

@@ -1,5 +1,5 @@
-// What agents push: the first byte chooses OTLP in protobuf or JSON, Pyroscope's PushRequest, bodies of /ingest, or a
-// form. What is read becomes batches that a store admits, a part each; the same profile again becomes none.
+// Agents' requests: the first byte chooses OTLP in protobuf or JSON, Pyroscope's PushRequest, bodies of /ingest, or a
+// form. Whatever is read becomes batches that a store admits, a part each; the same profile again becomes none.
 #include <array>
 #include <set>
 

@@ -1,4 +1,4 @@
-// What a profiled Python interpreter has in its file and its memory: symbols of an ELF file, lines of a code object.
+// A profiled Python interpreter's file and memory: symbols of an ELF file, lines of a code object.
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/source/linux/image/python_frames.h"
 #include "tests/fuzz/fuzz_input.h"

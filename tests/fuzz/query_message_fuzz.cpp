@@ -1,4 +1,4 @@
-// What clients and perfleet-query say to each other. What decodes is within its limits and says the same after being
+// Messages between clients and perfleet-query. Whatever decodes is within its limits and is the same after being
 // encoded and decoded again.
 #include <string>
 

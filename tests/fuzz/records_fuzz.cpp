@@ -1,6 +1,6 @@
 // Records and keys as read from the store. First byte: which, from 0xe0 on a dictionary of a partition, from 0xe4 on a
-// map into one, from 0xe8 on a summary of a day; odd: the record's checksum is put right first. What decodes must say
-// the same after being encoded and decoded again.
+// map into one, from 0xe8 on a summary of a day; odd: the record's checksum is corrected first. Whatever decodes must
+// be the same after being encoded and decoded again.
 #include "schemas/vocabulary/batch_limits.h"
 #include "storage/dictionary/partition_dictionary.h"
 #include "storage/key/key_bytes.h"
@@ -12,7 +12,7 @@
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kKeySizeBytesMax = 256;  // none is so long; a longer one would only be shown at length
+constexpr std::size_t kKeySizeBytesMax = 256;  // none is so long; a longer one would only be printed at length
 
 template <class Value, class Decode>
 void expect_round_trip(const Result<Value>& value, Decode decode) {

@@ -1,5 +1,5 @@
-// Gives a fuzz target the inputs that are kept in files, without libFuzzer: what was found once stays found in every
-// build. Usage: fuzz_replay TARGET FILE|FOLDER…
+// Gives a fuzz target the inputs that are kept in files, without libFuzzer: a bug that was found once stays found in
+// every build. Usage: fuzz_replay TARGET FILE|FOLDER…
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -62,7 +62,7 @@ int main(int argument_count, char** arguments) {
             std::fprintf(stderr, "%s: can't read '%s'\n", arguments[0], path.c_str());
             return 1;
         }
-        // Said before: a crash names its input.
+        // Printed before: a crash names its input.
         std::printf("%s\n", path.c_str());
         std::fflush(stdout);
         const std::vector<unsigned char> exact(bytes.begin(), bytes.end());

@@ -1,5 +1,5 @@
-// What a gateway says to a collector, with the right checksum. First byte: how the message is aligned. All that is
-// borrowed must lie in the message, and where Cap'n Proto's own library can read it, too, it reads the same.
+// A gateway's replies to a collector, with the right checksum. First byte: how the message is aligned. Everything
+// borrowed must lie in the message, and if Cap'n Proto's own library can read it, too, it reads the same.
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 
@@ -71,7 +71,7 @@ void expect_agreement(const Reply& reply, std::span<const std::byte> message) {
         capnp::FlatArrayMessageReader reader{words};
         agrees = is_same(reply, reader.getRoot<wire::Envelope>());
     } catch (const kj::Exception&) {
-        // It refuses more: what isn't ours to judge.
+        // It refuses more: messages that this test can't judge.
     }
     PERFLEET_ASSERT(agrees);
 }

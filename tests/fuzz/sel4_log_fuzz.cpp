@@ -1,4 +1,4 @@
-// seL4's log buffer and IPC buffer, as a collector or an importer gets them, and the description that travels with
+// seL4's log buffer and IPC buffer, as a collector or an importer gets them, and the description that is sent with
 // them.
 #include "schemas/sel4/log_description.h"
 #include "schemas/vocabulary/assert.h"

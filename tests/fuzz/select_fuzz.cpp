@@ -1,5 +1,5 @@
-// Text of --select, --from and --to. What parses can be asked of a session, and a time that was understood is
-// understood again as it is printed.
+// Text of --select, --from and --to. Whatever parses is a valid condition for a session, and a parsed time parses again
+// as it is printed.
 #include "query-engine/select/selection.h"
 #include "tests/fuzz/fuzz_input.h"
 

@@ -1,5 +1,5 @@
-// Spool files that an earlier collector left, or somebody else. Input: spool_parts.h. What can be read is delivered to
-// a gateway that takes everything: it comes to its end, and what stands in the file on the way can be read again.
+// Spool files that an earlier collector left, or another program. Input: spool_parts.h. A readable file is delivered to
+// a gateway that takes everything: it comes to its end, and the file stays readable on the way.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ constexpr int kStepsMax = 20'000;
 constexpr std::uint64_t kEntriesMax = 3 * kStepsMax;  // of the journal
 constexpr std::uint64_t kStepNs = 300'000'000;
 
-// Welcomes, and acknowledges whatever was sent.
+// Sends Welcome, and acknowledges everything sent.
 class WillingGateway final : public NetworkDriver {
 public:
     explicit WillingGateway(Seq last) : last_{last} {}
@@ -96,7 +96,7 @@ void check_reading(const SpoolReading& reading) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size_bytes) {
     using namespace perfleet;
-    // As it stands: the head, too, is foreign.
+    // Unchanged: the head, too, is foreign.
     (void)read_spool(std::span{reinterpret_cast<const std::byte*>(data), size_bytes}).ok();
     const std::vector<std::byte> file = spool_file_of({data, size_bytes});
     const auto reading = read_spool(file);
@@ -104,7 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     check_reading(**reading);
-    // Numbers can end within a delivery only where another hand wrote one so near their end.
+    // Numbers can run out within a delivery only if another program wrote one so near the end.
     if ((*reading)->entry.number > kJournalNumberMax - kEntriesMax) {
         return 0;
     }

@@ -1,4 +1,4 @@
-// The parts of a spool file that say something, without the room between them: what the fuzzer works on.
+// The parts of a spool file that have meaning, without the space between them: what the fuzzer changes.
 //
 //   u8 flags                       1: put the journal's checksums right, 2: those of the records
 //   u16 size + Hello               little-endian, as all sizes

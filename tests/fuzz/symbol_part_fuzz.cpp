@@ -1,5 +1,5 @@
-// ELF files of whoever was profiled, as the target cuts their symbols and lines out of them, and as queries open what
-// was cut out.
+// ELF files of profiled programs, as the target cuts their symbols and lines out of them, and as queries open the
+// result.
 #include "query-engine/symbol/elf_file.h"
 #include "query-engine/symbol/elf_symbols.h"
 #include "schemas/vocabulary/assert.h"

@@ -1,5 +1,5 @@
-// Unwind tables as bytes: what the process that reads foreign files answers, and what is kept on disk. What is accepted
-// comes back from its own bytes, and can be stepped by.
+// Unwind tables as bytes: the answers of the process that reads foreign files, and the tables that are kept on disk.
+// Whatever is accepted comes back from its own bytes, and its rules can be applied.
 #include <array>
 
 #include "schemas/vocabulary/assert.h"

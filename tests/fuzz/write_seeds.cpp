@@ -86,7 +86,7 @@ void write_columns(SeedFolder& seeds) {
     }
 }
 
-// A block of a few rows of any kind: every integer is small, every byte column says "ab".
+// A block of a few rows of any kind: every integer is small, every byte column is "ab".
 std::string block_of(Kind kind, std::uint32_t row_count) {
     std::vector<OwnedColumn> columns;
     for (const ColumnRule& rule : columns_of(kind)) {
@@ -416,7 +416,7 @@ void write_elf(SeedFolder& seeds) {
     seeds.write("elf", bytes.str());
     seeds.write("elf_note", bytes.str());
     seeds.write("unwind", bytes.str());
-    // What is kept of it with a session.
+    // The part of it that is kept with a session.
     const std::string file_bytes = bytes.str();
     const auto part = symbol_part_of(std::as_bytes(std::span{file_bytes}));
     PERFLEET_ASSERT(part.ok());

@@ -1,6 +1,6 @@
-// What a ZMTP peer sends to the collector's own driver. First bytes: into what pieces it falls, and what is sent
-// meanwhile. Whole or in pieces it says the same; what the driver sends is ZMTP; it never keeps more than it says.
-// The same bytes on a line that knows no connections: what is heard of each begins with a greeting.
+// A ZMTP peer's input to the collector's own driver. First bytes: the sizes of its pieces, and what is sent meanwhile.
+// Whole or in pieces it reports the same; the driver's output is ZMTP; it never keeps more than it states. The same
+// bytes on a line without connections: what is received of each begins with a greeting.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -17,7 +17,7 @@
 namespace perfleet {
 namespace {
 
-// One connection: gives the input in pieces, takes what is sent in pieces.
+// One connection: gives the input in pieces, takes the output in pieces.
 class SpeakingPeer final : public ByteStream {
 public:
     SpeakingPeer(std::span<const std::byte> says, std::size_t piece_bytes) : says_{says}, piece_bytes_{piece_bytes} {}
@@ -117,7 +117,7 @@ private:
     std::size_t piece_bytes_;
 };
 
-// What was heard of each connection.
+// Everything received on each connection.
 std::vector<std::string> listen(std::span<const std::byte> input, LineStream::End end, std::size_t piece_bytes) {
     constexpr std::size_t kSignatureSizeBytes = 10;
     Line line{input, piece_bytes};
@@ -125,7 +125,7 @@ std::vector<std::string> listen(std::span<const std::byte> input, LineStream::En
     std::vector<std::string> connections;
     std::array<char, 64> buffer{};
     std::uint64_t number = 0;
-    // Where a connection ends a read brings nothing, and the next one is told of a turn later.
+    // At the end of a connection a read returns nothing, and the next one is reported a turn later.
     constexpr int kIdleTurns = 2;
     for (int idle = 0; idle < kIdleTurns;) {
         ++idle;

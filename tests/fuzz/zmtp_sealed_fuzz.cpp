@@ -1,6 +1,6 @@
-// What a ZMTP peer with a mechanism sends to the collector's own driver. First byte: into what pieces it falls. The
-// mechanism here only frames, so that the input gets behind the handshake; then the same bytes to CURVE itself, which
-// takes none of them.
+// The input of a ZMTP peer with a mechanism to the collector's own driver. First byte: the sizes of its pieces. The
+// mechanism here only frames, so that the input passes the handshake; then the same bytes to CURVE itself, which
+// accepts none of them.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -40,7 +40,7 @@ public:
 
 constexpr std::size_t kMemorySizeBytes = 300;
 
-// What it hears: one line for each event, and how it ends.
+// Everything received: one line for each event, and how it ends.
 std::vector<std::string> listen(std::span<const std::byte> input, std::size_t piece_bytes, ZmtpMechanism& mechanism) {
     std::array<std::byte, kMemorySizeBytes> memory{};
     ZmtpReader reader{memory, 1'000, &mechanism};

@@ -1,6 +1,6 @@
-// What several peers without keys send to a ZMTP server, in pieces, over Unix sockets; and what its sink does
-// meanwhile: takes, has no space, answers, cuts. What the server takes of a peer is what a reader of a few lines finds
-// in its bytes; it keeps no more than it may; a peer's end takes everything of it away.
+// Input of several peers without keys to a ZMTP server, in pieces, over Unix sockets; and the actions of its sink
+// meanwhile: takes, has no space, answers, disconnects. The server takes exactly the messages of a peer that a reader
+// of a few lines finds in its bytes; it keeps no more than it may; a peer's end frees everything of it.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kPeersMax = 4;
 constexpr std::size_t kMessageSizeBytesMax = 300;
 constexpr std::size_t kBufferedSizeBytesMax = 4'096;
-// One recv() of each, before the server looks at its sum.
+// One recv() of each, before the server checks its sum.
 constexpr std::size_t kSlackBytes = kPeersMax * (256U << 10);
 
 // The messages in these bytes, as far as they are right: a greeting, READY, then frames of one part.

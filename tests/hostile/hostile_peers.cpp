@@ -1,10 +1,10 @@
-// Peers that do what they must not, each sort on a thread and a connection of its own, until the time is over. `run`
+// Peers that break the rules, each type on a thread and a connection of its own, until the time has passed. `run`
 // starts it against a gateway beside honest ones.
 //
 //   hostile_peers --gateway ENDPOINT [--seconds N] [--seed N] [--only TYPE [--connections N]]
 //
-// Prints how many messages each sort sent. With --only there are N connections (1) of that sort alone. They speak
-// without keys, as a local user or somebody enrolled could.
+// Prints how many messages each type sent. With --only there are N connections (1) of that sort alone. They have no
+// keys, as a local user or an enrolled peer could be.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -119,7 +119,7 @@ void send_broken_messages(Socket& socket, Random& random, std::uint64_t turn) {
     socket.send(frame);
 }
 
-// Few bytes that would be many when believed.
+// A few bytes that would be many if they were believed.
 void send_bombs(Socket& socket, Random& random, std::uint64_t turn) {
     std::vector<std::uint64_t> words(2 + random() % 4'000);
     switch (turn % 3) {
@@ -236,7 +236,7 @@ int send_over_new_connection(std::uint16_t port, std::span<const std::byte> mess
     return fd;
 }
 
-// Once the gateway has taken what came.
+// Once the gateway has taken everything sent.
 void close_politely(int fd) {
     shutdown(fd, SHUT_WR);
     std::byte rest[4'096];
@@ -284,7 +284,7 @@ private:
 
 void never_read(Socket& socket, Random&, std::uint64_t) { socket.send(sample::probe()); }
 
-// Symbols of three frames of 64 MiB: of notes without end in some KB, or of what unpacks as far as symbols may.
+// Symbols of three frames of 64 MiB: of notes without end in some KB, or as much decompressed data as symbols may have.
 std::string symbols_of_much_content(bool is_bomb) {
     constexpr std::size_t kFrameSizeBytes = 64U << 20;
     constexpr std::string_view kNote{"\4\0\0\0\4\0\0\0\3\0\0\0GNU\0same", 20};
@@ -304,7 +304,7 @@ std::string symbols_of_much_content(bool is_bomb) {
 
 void send_images(Socket& socket, Random& random, std::uint64_t turn, const std::string& content) {
     static thread_local SessionId session;
-    if (socket.sent() == 0 || turn % 2'000 == 0) {  // of what is answered in the wrong session nothing is taken
+    if (socket.sent() == 0 || turn % 2'000 == 0) {  // answers in the wrong session are all ignored
         session = {0x1bad, random()};
         std::vector<sample::ImageOffer> offers;
         for (std::size_t i = 0; i < hello_limits::kImageOffersMax; ++i) {
@@ -334,7 +334,8 @@ void send_in_parts(Socket& socket, Random& random, std::uint64_t turn) {
 }
 
 // libzmq ends the process with an assertion (session_base.cpp, clean_pipes()) when a connection is lost within a
-// message of several parts whose socket was closed without waiting: those that send such wait until everything is sent.
+// message of several parts whose socket was closed without waiting: senders of such messages wait until everything is
+// sent.
 constexpr int kLingerOfPartsMs = 10'000;
 
 struct Type {
@@ -350,7 +351,7 @@ std::uint64_t misbehave(void* context, const std::string& gateway, const Type& t
     std::uint64_t turn = 0;
     while (Clock::now() < end) {
         Socket socket{context, gateway, type.linger_ms};
-        // A connection for some thousand turns, or until the gateway has had enough and libzmq makes another.
+        // A connection for some thousand turns, or until the gateway closes it and libzmq makes another.
         for (const std::uint64_t last = turn + 1'000 + random() % 4'000; turn < last && Clock::now() < end; ++turn) {
             type.turn(socket, random, turn);
             if (turn % kBurst == kBurst - 1) {
@@ -364,7 +365,7 @@ std::uint64_t misbehave(void* context, const std::string& gateway, const Type& t
 
 int run(const std::string& gateway, double seconds, std::uint64_t seed, std::string_view only,
         std::size_t connection_count) {
-    // Seconds of work, so only where they are sent.
+    // Seconds of work, so only if they are sent.
     const std::string bomb = only.empty() || only == "image_bombs" ? symbols_of_much_content(true) : "";
     const std::string heavy = only.empty() || only == "heavy_images" ? symbols_of_much_content(false) : "";
     const sample::Frame large = sample::batch(good_batch(TargetId{700}, SessionId{0xbad, 99}, 1, 16'000));

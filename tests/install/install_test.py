@@ -67,7 +67,7 @@ def main():
     problems = []
     stage = tempfile.mkdtemp(prefix="perfleet-install-")
     try:
-        # Both ways of putting it elsewhere: DESTDIR as packagers use it, in front of an absolute prefix.
+        # Both ways of installing elsewhere: DESTDIR as packagers use it, before an absolute prefix.
         environment = {**os.environ, "DESTDIR": stage}
         answer = subprocess.run([arguments.cmake, "--install", arguments.build, "--prefix", "/opt/perfleet"],
                                 env=environment, capture_output=True, text=True, check=False)

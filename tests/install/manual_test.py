@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-# What is typed, and what must and must not be among the completions.
+# The text typed, and what must and must not be among the completions.
 BASH_CASES = [
     (["perfleet", "t"], {"top", "tree", "targets", "tracepoints"}, {"record", "--help"}),
     (["perfleet", "top", "--for"], {"--format"}, {"--from", "--data"}),
@@ -78,7 +78,7 @@ def check_faults(share, problems):
         answer = run("groff", "-man", "-ww", "-Tutf8", "-z", page)
         if answer.returncode or answer.stderr:
             problems.append(f"{page}: groff: {answer.stderr}")
-        # Lines are as long as descriptions are: a matter of style that only concerns who edits them.
+        # Lines are as long as descriptions are: a matter of style that concerns only editors.
         answer = run("mandoc", "-Tlint", "-Wwarning", page)
         if answer.returncode:
             problems.append(f"{page}: mandoc: {answer.stdout}{answer.stderr}")

@@ -165,7 +165,7 @@ def check_report(programs, data):
 
 def check_shares(programs, data, outermost):
     answer = json.loads(run(os.path.join(programs, "perfleet"), "top", "--data", data, "--format", "json"))
-    # Without entropy the gateway grants the session: what doesn't fit into one batch until then is lost, and counted.
+    # Without entropy the gateway grants the session: rows beyond one batch until then are lost, and counted.
     ledger = answer["ledger"]
     check(ledger["produced"] == ledger["stored"] + ledger["lost"].pop("ring_full", 0) and not ledger["lost"], f"not all is stored: {ledger}")
     check(ledger["stored"] > 200, f"few samples: {ledger}")
@@ -272,7 +272,7 @@ def check_many_threads(library, programs, run_sel4, kernel, loaders):
         counts = many.check_chains(file.read())
     if kernel.benchmark == "track_utilisation" or "KERNEL_MCS" in kernel.config:
         many.check_work({row["command"]: row["self"] for row in rows_of(perfleet, "top", "--by", "command", "--data", data)}, "samples")
-    # Where the kernel can't tell who ran, turns that end before the next tick have none.
+    # If the kernel can't report which thread ran, turns that end before the next tick have none.
     check(len(counts) > many.WORKERS / 2, f"samples of few threads: {counts}")
     print(f"{answer['ledger']['stored']} samples of {len(counts)} threads")
     if kernel.benchmark == "track_utilisation":

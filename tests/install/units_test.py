@@ -68,7 +68,7 @@ def check_unit(root, name, problems):
     elif float(exposure.group(1)) > EXPOSURE_MAX[name]:
         problems.append(f"{name}: exposure {exposure.group(1)}, more than {EXPOSURE_MAX[name]}")
 
-    # Every option of the unit is one that the program knows, and the program finds no fault in its config.
+    # Every option of the unit is known to the program, and the program finds no fault in its config.
     command = shlex.split(directives["ExecStart"][0])
     program = os.path.join(root, "bin", name)
     config = os.path.join(root, "etc/perfleet", name + ".toml")

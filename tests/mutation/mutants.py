@@ -6,7 +6,7 @@ So one build holds all of them: a program runs as mutant N when the environment 
 import pathlib
 import re
 
-# kind, what it finds, what stands there instead. Code is formatted: binary operators have spaces around them, template
+# The kind, what it finds, its replacement. Code is formatted: binary operators have spaces around them, template
 # arguments don't.
 OPERATORS = [
     ("relational", r"(?<= )<(?= )", "<="), ("relational", r"(?<= )<=(?= )", "<"),
@@ -210,5 +210,5 @@ def with_mutants(text, numbered):
         made += [text[at:begin], new]
         at = max(end, begin)
     made.append(text[at:])
-    # No warnings: a mutant may do what they are for.
+    # No warnings: a mutant may cause them.
     return f'#pragma GCC system_header\n#include "{HEADER}"\n#line 1\n' + "".join(made), not_made

@@ -67,7 +67,7 @@ constexpr BraceNumber<kOld, kNew> brace_number() noexcept {
     return {is_on<kNumber>()};
 }
 
-// `a < Less<7>{} < b` is `a < b`, or `a <= b` as mutant 7: of the same precedence, whatever stands around it.
+// `a < Less<7>{} < b` is `a < b`, or `a <= b` as mutant 7: of the same precedence, in any context.
 #define MUTATION_OPERATOR(NAME, OLD, NEW)                                                                      \
     template <unsigned kNumber>                                                                                \
     struct NAME {};                                                                                            \

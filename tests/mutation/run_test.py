@@ -19,7 +19,7 @@ SPEC = importlib.util.spec_from_loader("mutation_run", LOADER)
 run = importlib.util.module_from_spec(SPEC)
 LOADER.exec_module(run)
 
-# Prints the result of each line; the mutants of a line are named by what stands there instead.
+# Prints the result of each line; the mutants of a line are named by their replacement.
 PROGRAM = '''#include <algorithm>
 #include <cstdio>
 #include <vector>

@@ -27,7 +27,7 @@ std::string hex_of(char byte) {
     return text;
 }
 
-// What perf says of a kernel that isn't the reading host's. It must not take that one's symbols.
+// perf's output for a kernel other than the reading host's. It must not take that one's symbols.
 const std::string kKernelNotHere = "No kallsyms or vmlinux with build-id " + hex_of('K') + " was found\n";
 
 class PerfDataExport : public ExportTest {
@@ -104,7 +104,7 @@ TEST_F(PerfDataExport, ShowsEverySampleWithLeafFirst) {
               "\t            1100 (/nowhere/program)\n\n");
 }
 
-// The mark stands where the caller would: outside of all other mappings, with its name.
+// The mark is in the caller's place: outside of all other mappings, with its name.
 TEST_F(PerfDataExport, NamesTheMarkOfAChainThatIsCut) {
     if (!perf_is_here()) {
         GTEST_SKIP() << "perf is not installed";
@@ -462,7 +462,7 @@ TEST_F(PerfDataExport, SaysHowManySamplesWereLost) {
 // -- several sessions -------------------------------------------------------------------------------------------------
 
 TEST_F(PerfDataExport, PutsLaterSessionsOnTheFirstOnesClock) {
-    // Session ids are random: the later one may stand before the first in the store.
+    // Session ids are random: the later one may be before the first in the store.
     for (const SessionId later_id : {SessionId{5, 6}, SessionId{0, 1}}) {
         SCOPED_TRACE(later_id.high);
         store_ = make_memory_store();
@@ -534,7 +534,7 @@ TEST_F(PerfDataExport, WritesSamplesAtTheEndOfTime) {
 // -- processes over time ----------------------------------------------------------------------------------------------
 
 // Forks, execs, names and mappings at random; perf must find the name of each sample's thread, and at the sample's
-// address the frame's byte. The frames' images and offsets are told apart by perf itself.
+// address the frame's byte. perf itself distinguishes the frames' images and offsets.
 TEST_F(PerfDataExport, PerfFindsEveryFrameAgain) {
     if (!perf_is_here()) {
         GTEST_SKIP() << "perf is not installed";

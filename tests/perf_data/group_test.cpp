@@ -22,7 +22,7 @@ EventRecord event(const std::string& name, std::uint64_t config, std::uint16_t g
 
 class PerfDataGroups : public ExportTest {
 protected:
-    // Beside what is said of sessions that have not ended.
+    // Beside the warnings about sessions that have not ended.
     static std::string warnings_of_groups(const ExportSummary& summary) {
         std::string text;
         for (const std::string& warning : summary.warnings) {
@@ -60,7 +60,7 @@ TEST_F(PerfDataGroups, AreThoseThatPerfFindsWhoeverOfThemHasRows) {
     if (!perf_is_here()) {
         GTEST_SKIP() << "perf is not installed";
     }
-    // Of a group without any row nothing is there to tell.
+    // Of a group without any row there is nothing to report.
     EXPECT_EQ(perf("evlist -g -i perf.data").output,
               "cpu-clock\n{task-clock,page-faults,context-switches}\ncpu-migrations\n");
     const Said header = perf("report --header-only -i perf.data");

@@ -1,4 +1,4 @@
-// What comes in from perf goes out as it was: recordings of the real perf, through a store, read by the real perf.
+// Data imported from perf are exported unchanged: recordings of the real perf, through a store, read by the real perf.
 #include <sys/vfs.h>
 
 #include <chrono>
@@ -21,7 +21,7 @@ struct RecordingKind {
 
 class ImportedFile : public ImportTest {
 protected:
-    // What is the same in every run of perf.
+    // The part that is the same in every run of perf.
     static std::multiset<std::string> lines_of(const std::string& text) {
         std::multiset<std::string> lines;
         std::stringstream stream{text};
@@ -75,7 +75,7 @@ TEST_P(RoundTrip, PerfShowsTheSame) {
     const auto before = lines_of(perf("buildid-list -i in.data").output);
     const auto after = lines_of(perf("buildid-list -i out.data").output);
     for (const std::string& line : before) {
-        // perf takes its own vdso for any; of a recording without build-ids it prints names alone.
+        // perf takes its own vdso for any other; of a recording without build-ids it prints names alone.
         if (line.find("[vdso]") == std::string::npos && line.front() != ' ') {
             EXPECT_TRUE(after.contains(line)) << line;
         }
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
         RecordingKind{"cgroups", "--all-cgroups -e cpu-clock -F 999"}),
     [](const auto& kind) { return std::string{kind.param.name}; });
 
-// They are unwound when they come in: an export has the call chains, and perf needs no file to show them.
+// They are unwound at the import: an export has the call chains, and perf needs no file to show them.
 TEST_F(ImportedFile, CopiedStacksAreUnwoundAndNotKept) {
     if (!perf_is_here() || perf("record -q --call-graph dwarf -e cpu-clock -F 2000 -o in.data -- "
                                 "sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; ls / >&2'")
@@ -150,7 +150,7 @@ TEST_F(ImportedFile, ThatGzipHasCompressedIsTheSame) {
         << cut.error().message;
 }
 
-// By a real kill, and with names, for the files are this machine's.
+// By a real kill, and with names, because the files are this machine's.
 TEST_F(ImportedFile, OfAKilledRecorderHasItsSamplesAndNames) {
     const std::string record = "cd '" + path("") +
                                "' && { perf record -q -m 1 -e cpu-clock -F 2000 -o in.data -- sh -c 'echo $$ > pid; "
@@ -201,7 +201,7 @@ TEST_F(ImportedFile, ComesInOnce) {
     EXPECT_EQ(again->batches_there, first->batches_stored);
 }
 
-// Of a machine whose clock is ahead of that by which its file was written here: nothing of it lies in the future.
+// Of a machine whose clock is ahead of the one by which its file was written here: nothing of it lies in the future.
 TEST_F(ImportedFile, OfAClockThatIsAheadKeepsAllItsSamples) {
     if (!perf_is_here() || perf("record -q -k CLOCK_MONOTONIC -e cpu-clock -F 2000 -o in.data -- ls /").status != 0) {
         GTEST_SKIP() << "perf can't record here";

@@ -200,7 +200,7 @@ TEST_F(ImportedBytes, WhatStandsBeforeDamageIsImported) {
     EXPECT_NE(damaged->warnings[0].find("a record of 3 bytes"), std::string::npos) << damaged->warnings[0];
 }
 
-// Wherever it was cut: what stands before the cut comes in, and it never passes for a whole file.
+// Wherever it was cut: everything before the cut is imported, and it never passes for a whole file.
 TEST_F(ImportedBytes, AFileThatWasCutIsReportedWhereverThatWas) {
     constexpr std::size_t kSampleSizeBytes = 8 + 48 + 8 + 24;
     constexpr std::uint64_t kSamples = 4;

@@ -104,7 +104,7 @@ TEST_F(KernelLogExport, NamesAreThoseOfItsKernel) {
     EXPECT_EQ(count_of(script.output, "path=syscall duration=90 syscall=NBSendRecv"), 0U);
 }
 
-// Time that no sampling covered: what came from one reading to the next, and nothing where nothing came.
+// Time that no sampling covered: entries between one reading and the next, and nothing if there were none.
 TEST_F(KernelLogExport, UncoveredTimeIsAnEventOfItsOwn) {
     SessionRecord record = session("16.0.0", false);
     EventRecord counter;
@@ -130,7 +130,7 @@ TEST_F(KernelLogExport, UncoveredTimeIsAnEventOfItsOwn) {
     EXPECT_NE(report.output.find("of event 'perfleet:uncovered'\n# Event count (approx.): 850000\n"), std::string::npos)
         << report.output;
 
-    // What was before the range is in none of it.
+    // Entries before the range are in none of it.
     Selection selection;
     selection.from =
         UtcNs{record.start_point.utc_ns.value + static_cast<std::int64_t>(times[1] - record.start_point.ticks.value)};

@@ -146,7 +146,7 @@ Counts counts_of_report(const std::string& report) {
         if (symbol.starts_with("0x") || symbol.find_first_not_of("0123456789abcdef") == std::string::npos) {
             symbol = "unresolved";
         }
-        // perf 6.1 adds an offset, and a wrong one, where the symbol isn't a function: a table beside the code.
+        // perf 6.1 adds an offset, and a wrong one, if the symbol isn't a function: a table beside the code.
         symbol = symbol.substr(0, symbol.find("+0x"));
         counts[{cells.at(1), cells.at(2), symbol}] += std::stoull(cells.at(0));
     }
@@ -260,7 +260,7 @@ TEST_F(TopAgreement, PerfReportCountsEverySymbolAsTopDoes) {
         const bool perf_has_it = by_perf.contains(row) || !std::get<2>(row).ends_with("@plt");
         by_top_as_perf[perf_has_it ? row : Row{std::get<0>(row), std::get<1>(row), "unresolved"}] += count;
     }
-    // Only what differs: there are hundreds of rows.
+    // Only the differences: there are hundreds of rows.
     Counts only_top;
     Counts only_perf;
     std::ranges::set_difference(by_top_as_perf, by_perf, std::inserter(only_top, only_top.end()));

@@ -39,7 +39,8 @@ def record(program, arguments, path, inside_path):
     stack = []  # the latest branch first
     previous = 0
     for count, (address,) in enumerate(struct.iter_unpack("<Q", (folder / "steps").read_bytes()), 1):
-        # Outside the program the sizes of instructions aren't known: of what runs there only the return is a branch.
+        # Outside the program the sizes of instructions aren't known: of code that runs there only the return is a
+        # branch.
         size = sizes.get(previous - bias, 0)
         if address != previous + size and (size != 0 or start <= address < end):
             stack = [(previous, address, MISPREDICTED if count % 7 == 0 else PREDICTED), *stack[:STACK_SIZE - 1]]

@@ -265,7 +265,7 @@ def check_branches(perfleet, folder):
     check(len(expected) > 30 and got == expected, f"perf2bolt counts the same {len(expected)} branches in the recording")
     check_used_by_bolt(program, folder / "ours.fdata", hot)
 
-    # llvm-profgen does as well. It drops what it takes for an interrupt: stacks that begin or end outside the program.
+    # llvm-profgen does as well. It drops stacks that look like interrupts: those that begin or end outside the program.
     recording = Profile(perfleet, folder / "inside")
     recording.load(inside)
     profile = recording.export("llvm-sample", folder / "ours.prof", "--image", "workload")

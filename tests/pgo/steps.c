@@ -1,6 +1,6 @@
 // Preloaded into a program, writes the addresses of the instructions that main() executes, and the program's mappings,
-// to the files that STEPS_FILE and MAPPINGS_FILE name. Each instruction traps, in the program itself: fast also where
-// many programs run.
+// to the files that STEPS_FILE and MAPPINGS_FILE name. Each instruction traps, in the program itself: fast also on a
+// busy machine.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -38,7 +38,7 @@ static __attribute__((noinline)) std::uint64_t turned(std::uint64_t value) {
     return value;
 }
 
-// Larger than what is inlined without a profile, because of its checks.
+// Larger than functions that are inlined without a profile, because of its checks.
 std::uint64_t combined(Machine& machine, const Instruction& one) {
     if (one.a > 15) {
         report(machine, "a", one.a);

@@ -38,7 +38,7 @@ public:
     std::string text;
 };
 
-// A profile written field by field; strings are numbered as they come.
+// A profile written field by field; strings are numbered in order of appearance.
 class Profile {
 public:
     Profile() { number_of(""); }
@@ -80,7 +80,7 @@ public:
         made.add_int64(pprof::Function::kFilename, file_number);
         made.add_int64(pprof::Function::kStartLine, static_cast<std::int64_t>(id * 10));
     }
-    // A function in line `first_line`, the next one in the line behind that, and so on.
+    // A function in line `first_line`, the next one in the next line, and so on.
     void location(std::uint64_t id, std::uint64_t mapping, std::uint64_t address,
                   const std::vector<std::uint64_t>& functions, std::int64_t first_line = 0, bool is_folded = false) {
         pbf_builder<pprof::Location> made{message, pprof::Profile::kLocation};
@@ -260,7 +260,7 @@ TEST_F(PprofImport, KeepsInlinedFunctionsAndPlacesWithoutFunctions) {
     EXPECT_EQ(counts, expected);
 }
 
-// All that a profile says of each sample, but for the numbers that it is said with.
+// All of a profile's samples, without the numbers that refer to them.
 std::multiset<std::string> described(const PprofProfile& profile) {
     std::multiset<std::string> samples;
     for (const PprofProfile::Sample& sample : profile.samples) {
@@ -432,7 +432,7 @@ TEST_F(PprofImport, ProfilesOfSeveralSessionsAreExportedOneAfterTheOther) {
     if (types_of(*both) == Types{{"cpu", "nanoseconds"}, {"cpu", "nanoseconds"}, {"wall", "nanoseconds"}}) {
         EXPECT_NE(text.find("cpu=50 cpu=5 wall=0"), std::string::npos) << text;
         EXPECT_NE(text.find("cpu=3 cpu=0 wall=7"), std::string::npos) << text;
-    } else {  // which session comes first follows from their ids
+    } else {  // their ids decide which session comes first
         EXPECT_EQ(types_of(*both), (Types{{"wall", "nanoseconds"}, {"cpu", "nanoseconds"}, {"cpu", "nanoseconds"}}));
         EXPECT_NE(text.find("wall=0 cpu=50 cpu=5"), std::string::npos) << text;
         EXPECT_NE(text.find("wall=7 cpu=3 cpu=0"), std::string::npos) << text;
@@ -555,7 +555,7 @@ TEST_F(PprofImport, NamesWhatIsBroken) {
     EXPECT_NE(message_of(values.bytes).find("2 values of 1 types"), std::string::npos);
     EXPECT_NE(message_of(values.bytes.substr(0, values.bytes.size() - 1)).find("no profile of pprof"),
               std::string::npos);
-    // A time that is bytes, in which a reader that takes it for a number finds locations.
+    // A time as bytes, in which a reader that takes it for a number finds locations.
     Profile hidden;
     hidden.location(1, 0, 0, {});
     Profile time;

@@ -42,7 +42,7 @@ struct HttpAnswer {
 // `address` is HOST:PORT.
 [[nodiscard]] HttpAnswer http_get(const std::string& address, const std::string& path);
 
-// Fetches and reads /metrics; what goes wrong stands among the problems.
+// Fetches and reads /metrics; errors are among the problems.
 [[nodiscard]] ScrapedPage scrape(const std::string& address);
 
 }  // namespace perfleet

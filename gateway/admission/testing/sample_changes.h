@@ -1,4 +1,4 @@
-// Messages of sample_messages.h with something changed, wrong most of the time. For tests of this room.
+// Messages of sample_messages.h with something changed, wrong most of the time. For tests of this module.
 #pragma once
 
 #include <functional>

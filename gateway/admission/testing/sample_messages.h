@@ -1,5 +1,5 @@
-// Messages as a collector sends them, made with libcapnp from what storage/store/testing/sample_batches.h makes; and a
-// reader of what the gateway answers. For tests only; messages that are wrong: sample_changes.h.
+// Messages as a collector sends them, made with libcapnp from the batches of storage/store/testing/sample_batches.h;
+// and a reader of the gateway's answers. For tests only; messages that are wrong: sample_changes.h.
 #pragma once
 
 #include <cstddef>
@@ -41,13 +41,14 @@ struct ImageOffer {
 // The same message as peers of another protocol version mark theirs.
 [[nodiscard]] Frame of_version(std::uint16_t version, Frame message);
 
-// What the gateway answers at once with HelloAgain, whoever sends it: then all that was sent before it was taken.
+// A message that the gateway answers at once with HelloAgain, from any sender: then everything sent before it was
+// taken.
 [[nodiscard]] Frame probe();
 [[nodiscard]] Frame controlled(SessionId session, std::uint64_t number, std::uint16_t outcome, std::string_view reason);
 
 enum class ReplyType : std::uint8_t { kOther, kWelcome, kHelloAgain, kAck, kRefused, kNeedImage, kControl, kElsewhere };
 
-// What came from the gateway, flat.
+// A message from the gateway, flat.
 struct Reply {
     ReplyType type = ReplyType::kOther;
     SessionId session;

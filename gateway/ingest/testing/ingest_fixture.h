@@ -1,5 +1,5 @@
-// An Ingest over a memory store, with a link that remembers what was said and a clock that the test moves. For tests:
-// what can't be here stops them.
+// An Ingest over a memory store, with a link that records replies and a clock that the test moves. For tests:
+// impossible states stop them.
 #pragma once
 
 #include <memory>
@@ -83,7 +83,7 @@ public:
 
     void commit() { pass(limits::kGroupCommitNs); }
 
-    // What was said since the last call.
+    // Replies since the last call.
     std::vector<sample::Reply> replies(std::string_view routing_id = "peer") {
         std::vector<sample::Reply> taken;
         std::vector<std::pair<std::string, sample::Reply>> others;
@@ -98,7 +98,7 @@ public:
         return taken;
     }
 
-    // The one thing that was said.
+    // The only reply.
     sample::Reply reply(std::string_view routing_id = "peer") {
         const auto all = replies(routing_id);
         PERFLEET_ASSERT(all.size() == 1);

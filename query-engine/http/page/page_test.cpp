@@ -18,7 +18,7 @@ constexpr std::array kFiles{PageFile{"/", "text/html; charset=utf-8", "<!doctype
                             PageFile{"/app.js", "text/javascript; charset=utf-8", "1"}};
 constexpr const char* kCookie = "perfleet_7414=secret";
 
-// Keeps what it is sent.
+// Keeps all replies.
 class KeptReply final : public HttpReply {
 public:
     void send(HttpResponse answer) override { sent = std::move(answer); }

@@ -1,4 +1,4 @@
-// A store whose blocks go through somebody's hands, for tests of what queries make of damage. Not for programs.
+// A store that changes blocks on their way, for tests of queries on damaged data. Not for programs.
 //
 // Borrows the store. Threads: as the store, if the tampering may be called by many.
 #pragma once

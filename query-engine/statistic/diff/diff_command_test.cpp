@@ -1,4 +1,4 @@
-// What may be asked of a comparison.
+// Valid and invalid options of a comparison.
 #include "query-engine/statistic/diff/diff_command.h"
 
 #include <gtest/gtest.h>

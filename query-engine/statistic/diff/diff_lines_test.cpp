@@ -133,7 +133,7 @@ TEST(DiffLines, VerdictsSayHowMuchAndWhatWouldBeSeen) {
 }
 
 TEST(DiffLines, OneOfManyCountsForLess) {
-    // p = 0.012 is news alone, and none among ten.
+    // p = 0.012 is significant alone, and not among ten.
     std::vector<DiffLine> lines{line_of("a", 0.025L, 0.01L)};
     EXPECT_TRUE(finished(lines).text(0, "verdict").starts_with("slower"));
     for (int i = 0; i < 9; ++i) {

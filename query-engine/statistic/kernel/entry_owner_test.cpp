@@ -31,7 +31,7 @@ TEST(EntryOwner, InterruptsOfOthersAreOfWhomTheyInterrupt) {
         (Owners{kCollector, 1, 1}));
 }
 
-// Without a wait nobody knows until when the collector ran.
+// Without a wait it is unknown until when the collector ran.
 TEST(EntryOwner, ACollectorThatNeverWaitsHasNothing) {
     EXPECT_EQ(owners_of(std::vector{call(1'100), call(1'900)}, std::vector<std::uint64_t>{1'000, 2'000}),
               (Owners{1, 1}));

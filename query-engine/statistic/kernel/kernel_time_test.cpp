@@ -214,7 +214,7 @@ TEST_F(KernelTimes, NeedSamplesOfTheSession) {
 // What lies outside the asked time is neither summed up nor joined.
 TEST_F(KernelTimes, AreOfTheAskedTime) {
     put(samples_, entries_);
-    // Up to tick 1,400: one moment alone, which speaks for nothing before it.
+    // Up to tick 1,400: one moment alone, which shows nothing about the time before it.
     const auto answered = answer({{"table", "threads"}, {"to", "2023-11-14T22:13:20.0000014Z"}});
     EXPECT_EQ(rows_of(answered, {"kernel_time"}),
               (Rows{{"client", {0}}, {"server", {0}}, {"(collector)", {59}}, {"(no sample)", {40}}}));

@@ -1,4 +1,4 @@
-// What sketches answer is as near to the values as they promise.
+// Results of sketches are as near to the values as promised.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Doubts: each appears where there is reason for it, and hardly ever where there is none. Seeds are fixed.
+// Validity warnings: each appears where there is reason for it, and hardly ever elsewhere. Seeds are fixed.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -28,7 +28,7 @@ Values drawn(std::size_t count, const std::function<double(std::size_t)>& draw) 
     return values;
 }
 
-// What a doubt is about.
+// The subject of a warning.
 constexpr std::array<std::pair<const char*, const char*>, 7> kSorts{{
     {"too few", "values; below"},
     {"autocorrelation", "depend on the one before"},
@@ -76,7 +76,8 @@ TEST(ValidityWarnings, AppearWhereThereIsReason) {
               1);
 }
 
-// Many values show what is too small to matter: a step of the clock in a hundred values, half a percent of the median.
+// Many values reveal effects that are too small to matter: a step of the clock in a hundred values, half a percent of
+// the median.
 TEST(ValidityWarnings, AreOfEffectsThatMatter) {
     RandomStream random{2'027};
     const auto narrow = [&](std::size_t) { return 100'000 + 100 * normal(random); };
@@ -92,7 +93,7 @@ TEST(ValidityWarnings, AreOfEffectsThatMatter) {
     EXPECT_EQ(sorts_of(drawn(20'000, [&](std::size_t i) { return wide(i) + (i < 10'000 ? 0 : 20'000); }))["drift"], 1);
 }
 
-// Of series of independent values of one normal distribution, at most one in a hundred is doubted for any one reason.
+// Of series of independent values of one normal distribution, at most one in a hundred gets a warning of any one kind.
 TEST(ValidityWarnings, AreRareOnCleanData) {
     constexpr int kSeries = 500;
     RandomStream random{1};

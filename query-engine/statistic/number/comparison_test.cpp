@@ -132,7 +132,7 @@ TEST(RunPairs, OfTheSameTargetsAreAPairedTest) {
 TEST(MeanContrast, EqualValuesAreNoCertainty) {
     const auto side = [](std::uint64_t value, std::size_t count) { return std::vector{run_of(Values(count, value))}; };
     const LatencyFigure mean{LatencyFigureKind::kMean, {}};
-    // Two equal values a side are too few to say anything.
+    // Two equal values a side are too few for a conclusion.
     EXPECT_FALSE(ValueComparison(side(5, 2), side(6, 2), false).contrast(mean, 0.95L).difference);
     EXPECT_FALSE(ValueComparison(side(5, 2), side(6, 2), false).ranks(0.95L).p_value);
     // Of many, the interval is as wide as a step of the clock leaves it, and holds 0 where they are one step apart.
@@ -196,8 +196,8 @@ TEST(LatencyFigure, NamesAreReadBack) {
     }
 }
 
-// How often at least one line of a comparison says that samples of one distribution differ. By runs: values of a run
-// have a part in common, and taking them for independent would be wrong in most rounds.
+// How often at least one line of a comparison reports a difference between samples of one distribution. By runs: values
+// of a run have a part in common, and taking them for independent would be wrong in most rounds.
 TEST(FalseVerdicts, OfEqualSamplesAreFewerThanFiveInAHundred) {
     constexpr int kRounds = 300;
     RandomStream random{11};

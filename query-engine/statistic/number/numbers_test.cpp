@@ -241,7 +241,7 @@ TEST(Description, MedianAndItsDeviationAreTheTrueOnes) {
     EXPECT_EQ(deviation({0, ~0ULL}).second, 0x1p63);
 }
 
-// (value, clamped) as the article's table has them: out-of-range reads become the last value, and are said.
+// (value, clamped) as the article's table has them: out-of-range reads become the last value, and are reported.
 TEST(Bernat, PrintedRuleGivesItsPrintedFigures) {
     struct Row {
         Values values;

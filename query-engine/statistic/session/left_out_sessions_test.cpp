@@ -1,4 +1,4 @@
-// A session that a statistic can't take is left out: a warning names it, and the rows of the other one stay.
+// A session that a statistic can't use is left out: a warning names it, and the rows of the other one stay.
 #include <gtest/gtest.h>
 
 #include <algorithm>

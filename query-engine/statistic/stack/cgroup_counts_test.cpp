@@ -73,7 +73,7 @@ std::string replayed_cgroup(const ScenarioEpoch& epoch, std::uint32_t pid, std::
             cgroups[task->pid] = cgroups[task->parent_pid];
         }
     }
-    if (cgroups[pid].empty()) {  // of a parent that nothing was known of: what is told of it next
+    if (cgroups[pid].empty()) {  // of an unknown parent: what is reported of it next
         const auto next = std::find_if(task, epoch.tasks.end(), of_it(pid));
         const bool was_forked = std::find_if(epoch.tasks.begin(), task, of_it(pid)) != task;
         return was_forked && next != epoch.tasks.end() && next->op == TaskOp::kCgroup ? next->name : "";

@@ -1,5 +1,5 @@
-// What is counted by dictionaries of partitions is what is counted by the definitions of each session, byte for byte:
-// whatever came late, again, or is damaged.
+// Counts by dictionaries of partitions equal counts by the definitions of each session, byte for byte, with late,
+// repeated or damaged data.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -233,7 +233,7 @@ TEST(DictionaryCounts, StayRightForSessionsThatHaveNoRoom) {
 
 constexpr BucketNumber kFirstBucket{472'222};
 
-// A batch of the session's first epoch that nobody waits for any more.
+// A late batch of the session's first epoch.
 void put_late(Store& store, const ScenarioSession& session, std::uint64_t seq, const std::vector<std::uint64_t>& stacks,
               const std::vector<SampleBatch::Stack>& definitions) {
     SampleBatch batch{session.record.target, session.record.session, Seq{seq}, EpochNumber{0}, kFirstBucket};
@@ -246,8 +246,8 @@ void put_late(Store& store, const ScenarioSession& session, std::uint64_t seq, c
     ASSERT_TRUE(store.put(partition_of(session.record.target, kFirstBucket), batches).ok());
 }
 
-// Definitions and rows that come when the dictionary is there already: a chain that its map doesn't know, and chains
-// that nobody defines.
+// Definitions and rows that come after the dictionary was made: a chain that its map doesn't have, and chains without a
+// definition.
 TEST(DictionaryCounts, FollowWhatComesLate) {
     const ProfileScenario scenario = fleet_scenario(6);
     const auto store = delivered(scenario, dictionary_options(false), DeliveryOrder{60});

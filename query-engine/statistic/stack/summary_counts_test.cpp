@@ -1,4 +1,4 @@
-// What is counted from summaries of days is what is counted from blocks, for any time.
+// Counts from summaries of days equal counts from blocks, for any time.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,12 +1,12 @@
-// What operator new has given and didn't get back. A program that is linked with this counts all of it, so such tests
-// stand by themselves. Threads: any.
+// Memory that operator new has given and not got back. A program that is linked with this counts all of it, so such
+// tests stand by themselves. Threads: any.
 #pragma once
 
 #include <cstddef>
 
 namespace perfleet {
 
-// Since it was made, at the most.
+// The peak since it was made.
 class MemoryPeak {
 public:
     MemoryPeak();

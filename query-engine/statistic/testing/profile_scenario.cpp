@@ -221,7 +221,7 @@ public:
             }
             require(store_->advance_watermark(name.first, name.second, Seq{prefix}).ok());
         }
-        now_s_ += 2 * kBucketDurationS;  // so that what came late is looked at again
+        now_s_ += 2 * kBucketDurationS;  // so that late data are examined again
         require(
             store_->compact(UtcNs{now_s_ * kNsPerSecond}, [](const CompactionStep&) { return Visit::kContinue; }).ok());
     }

@@ -1,5 +1,5 @@
-// A made-up history for tests: what ran where and was sampled when, told as plain rows; and the same put into a store
-// in any batching and order, as a collector would have sent it.
+// A generated history for tests: programs that ran and were sampled, as plain rows; and the same put into a store in
+// any batching and order, as a collector would have sent it.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ struct ScenarioEpoch {
 struct ScenarioSession {
     SessionRecord record;
     std::vector<ScenarioEpoch> epochs;
-    std::uint64_t kernel_lost = 0;  // samples of event 0, told with the last batch
+    std::uint64_t kernel_lost = 0;  // samples of event 0, reported with the last batch
     bool has_ended = true;
 };
 

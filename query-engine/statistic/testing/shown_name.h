@@ -1,4 +1,4 @@
-// For tests: what a profile calls a frame, one frame at a time.
+// For tests: the name of a frame in a profile, one frame at a time.
 #pragma once
 
 #include <string>

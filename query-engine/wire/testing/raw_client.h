@@ -1,4 +1,4 @@
-// A query client that says what a test tells it, in messages or in anything else.
+// A query client that sends what a test gives it, messages or any other bytes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ public:
         ADD_FAILURE() << "no connection";
         return false;
     }
-    // What is there now.
+    // The bytes received so far.
     std::optional<std::string> receive() {
         const auto bytes = client_->receive();
         return bytes.has_value()

@@ -51,7 +51,7 @@ bool CurveClient::take_welcome(std::span<const std::byte> data, std::string_view
         return false;
     }
     std::copy_n(raw(plain), kKeySizeBytes, server_short_key_.begin());
-    // The own key vouches for the short one, for this server.
+    // The long-term key vouches for the short-term key, for this server.
     std::array<std::byte, kLongNonceSizeBytes + kVouchSizeBytes> vouch{};
     randombytes_buf(vouch.data(), kLongNonceSizeBytes);
     std::array<unsigned char, 2 * kKeySizeBytes> vouched{};

@@ -1,5 +1,5 @@
 // The client's side of CurveZMQ (ZeroMQ RFC 26) for one connection, message by message, as tests of the server need it;
-// schemas/zmtp/curve_server.h shows the messages. It knows the server's key beforehand: nobody else can answer. One
+// schemas/zmtp/curve_server.h shows the messages. It has the server's key beforehand: no other server can answer. One
 // thread.
 #pragma once
 
@@ -22,7 +22,7 @@ public:
         std::array<unsigned char, 32> own_secret{};
         std::array<unsigned char, 32> server{};
     };
-    // Nothing: the own keys are no pair.
+    // Nothing: the own keys aren't a pair.
     [[nodiscard]] static std::optional<Keys> decode(const ConnectKeys& keys);
 
     // `keys` are borrowed.

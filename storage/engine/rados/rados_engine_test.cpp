@@ -228,7 +228,7 @@ TEST_F(RadosStore, HasOneWriterWhoSharesItWithNobody) {
     EXPECT_NE(engine, nullptr);
 }
 
-// Whoever takes the store over waits until it is sure that nobody lives.
+// A process that takes the store over waits until it is sure that no other lives.
 TEST_F(RadosStore, IsTakenOverFromOneThatWasKilled) {
     auto pool = RadosPool::connect(place_);
     ASSERT_TRUE(pool.ok());

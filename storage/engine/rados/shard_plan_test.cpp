@@ -17,7 +17,7 @@ GatewayEntry gateway(const std::string& name, const std::vector<std::uint16_t>& 
     return entry;
 }
 
-// Lets each do what its plan says, until nobody has anything to do; the shards of each.
+// Lets each do what its plan says, until no gateway has anything to do; returns the shards of each.
 std::vector<GatewayEntry> rebalanced(std::vector<GatewayEntry> all, std::uint16_t shard_count) {
     for (bool is_changed = true; is_changed;) {
         is_changed = false;

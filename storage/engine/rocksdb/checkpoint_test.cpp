@@ -186,7 +186,7 @@ TEST_F(Backup, IsWholeWhateverTheWriterDoesMeanwhile) {
         const auto expired = (*reader)->expired(kTarget, kSession);
         ASSERT_TRUE(expired.ok());
         EXPECT_EQ(expired->empty() ? 0 : expired->at(0).second, (found.front() - 1) * 1'000);
-        // It is written behind the rows: of the last batch it may not be there yet, as nobody was told of it.
+        // It is written after the rows: of the last batch it may be missing, as no acknowledgement was sent.
         const std::uint64_t watermark = (*reader)->watermark(kTarget, kSession)->value;
         EXPECT_GE(watermark, promised);
         EXPECT_GE(watermark, found.back() - 1);

@@ -1,4 +1,4 @@
-// Stores whose power goes at any moment, on disks that fail: what was promised is there, once.
+// Stores whose power fails at any moment, on faulty disks: what was promised is there, once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -604,7 +604,7 @@ TEST(Crash, OpensALogThatBeginsWithATornRecord) {
     EXPECT_EQ(CrashRun(34, Breakage::kNone, false).run(kCrashesPerRun), "");
 }
 
-// Whether some run tells it so; what it does first depends on when the store flushes, too.
+// Whether some run reports these words; its first report depends on when the store flushes, too.
 testing::AssertionResult is_noticed(Breakage breakage, const std::string& words) {
     std::string others;
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {

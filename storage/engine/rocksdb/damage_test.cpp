@@ -1,4 +1,4 @@
-// Damaged files: an error that says where, never a stop and never other bytes than were stored.
+// Damaged files: an error that names the place, never a stop and never other bytes than were stored.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -199,7 +199,7 @@ TEST_F(DamagedStore, NeverGivesOtherBytesThanWereStored) {
     EXPECT_GT(noticed, kRounds / 2);
 }
 
-// One table file of several: RocksDB's secondary would go back to what the store was before it, without a word.
+// One table file of several: RocksDB's secondary would go back to the state of the store before it, without an error.
 TEST_F(DamagedStore, WithoutOneOfItsTablesSaysSo) {
     make_table();
     {
@@ -326,7 +326,7 @@ TEST_F(MisreadStore, StoresABatchAnewWhoseRecordIsDamaged) {
     EXPECT_TRUE(read_all(**store).errors.empty());
 }
 
-// Whatever the reader and the writers after it can't read of the log, they say so, and show the rest.
+// A reader, and the writers after it, report what they can't read of the log, and show the rest.
 void expect_named_loss(const StoreReader& reader, const std::string& log) {
     const std::vector<std::string> damage = reader.damage();
     ASSERT_EQ(damage.size(), 1U) << (damage.empty() ? log + ": none" : damage.back());
@@ -427,7 +427,7 @@ TEST_F(DamagedStore, WithAnUnsyncedEndOfItsLogLostHasLostNothing) {
     }
 }
 
-// The writer was stopped in the middle of a record that nobody was promised; of a store that states nothing.
+// The writer was stopped in the middle of a record that was never acknowledged; of a store that states nothing.
 TEST_F(DamagedStore, WithAnUnfinishedEndOfItsLogKeepsWhatCameBefore) {
     for (const std::size_t missing : {100U, 1'000U, 5'000U}) {
         copy();

@@ -1,4 +1,4 @@
-// Stores on a disk that runs full: what is kept for dropping lets them drop, and nothing else.
+// Stores on a disk that runs full: the reserved space lets them drop, and nothing else.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,8 +79,8 @@ protected:
         return "stored";
     }
 
-    // Two hours in a table file of the oldest level, as they are in the end, and then no room any more. An hour that is
-    // in every file of the newest level and is dropped brings them there.
+    // Two hours in a table file of the oldest level, as they are in the end, and then no space any more. An hour that
+    // is in every file of the newest level and is dropped brings them there.
     void fill() {
         for (std::uint64_t i = 0; i < kSmallBatches + kLargeBatches; ++i) {
             ASSERT_EQ(put(i < kSmallBatches ? kSmall : kLarge), "stored");

@@ -114,7 +114,7 @@ TEST_F(LogTail, WasPromisedIfALaterMarkSaysSo) {
     EXPECT_EQ(damage(), "000001.log:" + at_second_ + " promised");
 }
 
-// Nothing tells that it wasn't.
+// Nothing shows that it wasn't.
 TEST_F(LogTail, WithoutMarksWasPromisedIfSomethingStandsBehindIt) {
     const std::string second = full(2, std::nullopt);
     write(1, full(1, std::nullopt) + damaged(second));
@@ -124,7 +124,7 @@ TEST_F(LogTail, WithoutMarksWasPromisedIfSomethingStandsBehindIt) {
     EXPECT_EQ(damage(), "000001.log:" + at + " promised");
 }
 
-// What came before is in table files.
+// Earlier batches are in table files.
 TEST_F(LogTail, ThatBeginsTheLogsWasPromisedIfItsLastChangeWas) {
     const std::string lost = damaged(full(8, Mark{7, 7}));
     write(1, lost + full(9, Mark{7, 8}));
@@ -145,7 +145,7 @@ TEST_F(LogTail, OfWhichTheNextLogKnowsMoreIsCutShortThere) {
     EXPECT_EQ(damage(), at_end + " promised");
 }
 
-// It knew of it, and went on from what is before it.
+// It knew of the damage, and continued from the data before it.
 TEST_F(LogTail, IsOverOnceAWriterWentOnAfterIt) {
     write(1, first_ + damaged(second_));
     write(2, full(2, Mark{1, 1}));

@@ -1,5 +1,5 @@
-// One damaged table file of several that overlap: what the others hold stays readable, what is lost is told, and the
-// store goes on so that nothing is lost for good.
+// One damaged table file of several that overlap: the others' data stay readable, the loss is reported, and the store
+// continues so that nothing is lost for good.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -156,7 +156,7 @@ protected:
         return read;
     }
 
-    // That everything is there which the file of this run doesn't hold, and what isn't is told with the file's name.
+    // Everything is there that the file of this run doesn't hold, and the rest is reported with the file's name.
     void expect_rest_of(const StoreReader& reader, std::uint64_t run, const std::string& harm) {
         const Read read = read_all(reader);
         EXPECT_TRUE(read.has(places_but_of(run))) << harm << " of " << files_[run] << ": " << read.blocks.size()
@@ -322,7 +322,7 @@ TEST_F(StoreOfThreeFiles, HasEverythingAgainWhenTheFileIsPutBack) {
         {
             auto store = open_store(damaged_);
             ASSERT_TRUE(store.ok()) << store.error().message;
-            // Its collector never heard that this was stored.
+            // Its collector got no acknowledgement of it.
             const Seq lost{(run + 1) * kBatchesPerRun};
             const std::vector again{test_writer::batch(lost), test_writer::batch(Seq{lost.value % 60 + 1})};
             ASSERT_TRUE((*store)->define(test_writer::partition(), test_writer::session()).ok());
@@ -350,7 +350,7 @@ TEST_F(StoreOfThreeFiles, HasEverythingAgainWhenTheFileIsPutBack) {
     }
 }
 
-// Its watermark is lost, and with it what told that its batches were stored: those come again, if at all, to the keys
+// Its watermark is lost, and with it the proof that its batches were stored: those come again, if at all, to the keys
 // that they had.
 TEST_F(StoreOfThreeFiles, StoresAgainWhatTheLostFileHeldAndNothingElseTwice) {
     copy();

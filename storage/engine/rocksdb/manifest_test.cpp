@@ -271,7 +271,7 @@ TEST_F(StoreWithManifest, IsntOpenedAndKeepsEverythingWhereManifestAndCopyAreDam
     expect_refused("CURRENT is missing or damaged, and no manifest has a copy");
 }
 
-// What a kill leaves behind that came between a manifest's edit and its copy, or a new manifest and its first copy.
+// The state after a kill between a manifest's edit and its copy, or between a new manifest and its first copy.
 TEST_F(StoreWithManifest, IsSoundWhereACopyIsOlderThanItsManifest) {
     for (const std::size_t size : record_ends()) {
         reset();

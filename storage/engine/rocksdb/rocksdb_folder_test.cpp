@@ -1,4 +1,4 @@
-// The folder of a store on disk: who may open it, and what isn't one.
+// The folder of a store on disk: access to it, and folders that aren't stores.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Stores that break one rule each, to show that a check of the rules would notice. For tests only.
+// Stores that break one rule each, to show that a check of the rules detects it. For tests only.
 //
 //   ack-before-sync         sync() says done at once; what it was asked for is synced by the next one
 //   key-without-seq         a batch is stored under the number of its arrival, so a repeat of it is another batch; and
@@ -16,7 +16,7 @@
 
 namespace perfleet {
 
-// Both give back what they were given when the breakage isn't theirs.
+// Both return the given object unchanged when the breakage isn't theirs.
 [[nodiscard]] std::unique_ptr<Engine> break_engine(std::unique_ptr<Engine> engine, FaultPlan::Breakage breakage);
 [[nodiscard]] std::unique_ptr<Store> break_store(std::unique_ptr<Store> store, FaultPlan::Breakage breakage);
 

@@ -1,8 +1,8 @@
-// What a disk under test hasn't been told to keep: which bytes and which names of a folder would go with the power.
+// The unsynced state of a disk under test: which bytes and which names of a folder would be lost with the power.
 //
 // Stands beside the folder (DIR.unsynced), so that it outlives a killed process as the page cache does. Changes are
-// written down before they are made, syncs after. Errors: what can't be written down stops the process, for then a test
-// would show nothing. Threads: one at a time.
+// written down before they are made, syncs after. Errors: a failure to record stops the process, because a test would
+// show nothing then. Threads: one at a time.
 #pragma once
 
 #include <cstdint>

@@ -159,7 +159,7 @@ public:
         size_bytes_ = size_bytes;
         return FSWritableFileOwnerWrapper::Truncate(size_bytes, options, context);
     }
-    // Room without content: no byte of it is there before Truncate() has made the file so large.
+    // Space without content: no byte of it is there before Truncate() has made the file so large.
     IOStatus Allocate(std::uint64_t offset, std::uint64_t size_bytes, const IOOptions& options,
                       IODebugContext* context) override {
         {

@@ -1,6 +1,5 @@
 // A disk that fails on demand under a RocksDB store, for the tests and for `perfleet-gateway-faulty`; never in a
-// program that is shipped. What it does wrong is a plan (fault_plan.h); the same plan and the same calls give the same
-// faults.
+// program that is shipped. Its faults are a plan (fault_plan.h); the same plan and the same calls give the same faults.
 //
 //   FaultyDisk disk{*parse_fault_plan("seed=7 sync=every:5")};
 //   auto store = disk.open_store(directory);      // a store like open_store's, on this disk

@@ -12,7 +12,7 @@ public:
     explicit ForwardingReader(const StoreReader& store) : store_{store} {}
 
     [[nodiscard]] ShardCount shards() const override { return store_.shards(); }
-    [[nodiscard]] Result<Done> refresh() override { return Done{}; }  // whoever owns it does that
+    [[nodiscard]] Result<Done> refresh() override { return Done{}; }  // the owner does that
     [[nodiscard]] std::vector<std::string> damage() const override { return store_.damage(); }
     [[nodiscard]] bool has_lost_logs() const override { return store_.has_lost_logs(); }
     [[nodiscard]] Result<std::vector<Partition>> partitions() const override { return store_.partitions(); }

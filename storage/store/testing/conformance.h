@@ -1,4 +1,4 @@
-// What every engine must do: the fixture of the conformance suite, which runs once an engine.
+// Requirements of every engine: the fixture of the conformance suite, which runs once for each engine.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A store over an engine in memory that fails when it is told to.
+// A store over an engine in memory that fails on demand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using test_writer::kTarget;
 
 inline constexpr UtcNs kMuchLater{(std::int64_t{kBucket.value} + 100) * kBucketDurationS * kNsPerSecond};
 
-// An engine in memory that fails when it is told to.
+// An engine in memory that fails on demand.
 class FragileEngine final : public EngineOver {
 public:
     struct Shared {
@@ -130,7 +130,7 @@ protected:
         ASSERT_TRUE(store_->define(test_writer::partition(), test_writer::session()).ok());
     }
 
-    // Forgets what the store remembered.
+    // Forgets the store's cache.
     void open() { store_ = make_keyed_store(std::make_unique<FragileEngine>(shared_)); }
 
     Result<std::vector<PutOutcome>> put(std::uint64_t seq) {

@@ -1,4 +1,4 @@
-// Valid batches with real rows, for tests of every room that reads from a store. Not for programs.
+// Valid batches with real rows, for tests of every module that reads from a store. Not for programs.
 //
 //   SampleBatch batch{target, session, Seq{1}, EpochNumber{0}, BucketNumber{480'000}};
 //   batch.add({Kind::kCounter, EventNumber{0}},

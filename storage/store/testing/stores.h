@@ -34,7 +34,7 @@ inline std::vector<TestEngine> test_engines() {
     return engines;
 }
 
-// A part of that pool that nothing was stored in yet.
+// A part of that pool that holds nothing yet.
 inline RadosPlace new_rados_place() {
     static int places = 0;
     auto place = rados_place(test_rados_pool());

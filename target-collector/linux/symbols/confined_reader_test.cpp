@@ -1,4 +1,4 @@
-// A real process that reads real files: what it may, what it answers, and that its end costs one file alone.
+// A real process that reads real files: its rights, its answers, and that its end costs only one file.
 #include "target-collector/linux/symbols/confined_reader.h"
 
 #include <fcntl.h>

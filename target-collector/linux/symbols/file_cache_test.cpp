@@ -105,7 +105,7 @@ TEST_F(FileCacheTest, WhatIsDamagedIsMadeAnew) {
     EXPECT_EQ(table_of("/usr/bin/xz"), made);
 }
 
-// Anybody can write a program that says the build-id of libc.
+// Any user can write a program with libc's build-id.
 TEST_F(FileCacheTest, AFileWithTheBuildIdOfAnotherHasATableOfItsOwn) {
     (void)table_of("/usr/bin/xz");
     fs::copy_file("/usr/bin/xz", copy_);

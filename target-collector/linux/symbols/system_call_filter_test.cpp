@@ -17,7 +17,7 @@ namespace {
 
 bool is_refused(long result) { return result == -1 && errno == EPERM; }
 
-// 0: as it should be; else which part isn't.
+// 0: correct; else the part that isn't.
 int behaviour_of_filtered_process() {
     const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !filter_system_calls()) {

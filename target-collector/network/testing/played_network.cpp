@@ -75,7 +75,7 @@ Frame arp_request(std::uint32_t sender, std::uint32_t wanted) {
 
 Frame tcp_segment(std::uint32_t from, std::uint16_t from_port, std::uint32_t to, std::uint16_t to_port,
                   std::uint32_t number, std::uint32_t acknowledged, std::uint8_t flags, std::span<const char> data) {
-    // With SYN the largest segment is said.
+    // SYN carries the largest segment size.
     const std::size_t header_bytes = kTcpBytes + ((flags & kSyn) != 0 ? 4 : 0);
     Frame frame(kTargetMac.begin(), kTargetMac.end());
     frame.insert(frame.end(), kHostMac.begin(), kHostMac.end());

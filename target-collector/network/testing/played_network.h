@@ -75,7 +75,7 @@ private:
     std::uint32_t window_ = 0;
     std::uint64_t sent_ns_ = 0;
     std::string to_send_;
-    std::map<std::uint32_t, std::string> early_;  // what came before what precedes it; no number wraps in a test
+    std::map<std::uint32_t, std::string> early_;  // received before earlier bytes; no number wraps in a test
 };
 
 // The target's end of the cable.

@@ -78,7 +78,7 @@ TEST(TableBytes, WhatIsCutIsRefused) {
     EXPECT_FALSE(read(bytes + "x").ok());
 }
 
-// Whoever finds a rule reads it without a check.
+// A reader that finds a rule uses it without a check.
 TEST(TableBytes, NumbersThatNoTableHasAreRefused) {
     const std::size_t first_rule = kUnwindTableHeaderBytes;
     const std::size_t second_rule = first_rule + kUnwindRuleBytes;

@@ -331,7 +331,7 @@ INSTANTIATE_TEST_SUITE_P(
         return name;
     });
 
-// ld.so says nothing of its entry.
+// ld.so has no rule for its entry.
 TEST(UnwindTable, TheEntryOfAProgramHasNoCaller) {
     const char* const path = "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
     if (!std::filesystem::exists(path)) {

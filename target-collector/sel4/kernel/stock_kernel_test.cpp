@@ -62,7 +62,7 @@ TEST(StockKernel, ADeletedThreadHasNoneOfTheFiguresOfTheThreadBefore) {
     EXPECT_TRUE(kernel.read_registers(ThreadNumber{2}, registers));
 }
 
-// A kernel that prints would complain each time, on the line that telemetry goes over.
+// A kernel with printing would warn each time, on the line that carries telemetry.
 TEST(StockKernel, ItIsAskedNothingOfANumberThatNobodyHas) {
     constexpr StockKernel::ThreadCaps kCaps[] = {{.tcb = 7}, {}};
     StockKernel kernel{{}, kCaps, {}, 1'000'000};

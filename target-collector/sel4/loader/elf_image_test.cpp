@@ -22,7 +22,7 @@ struct Part {
     std::uint64_t offset, address, physical, file_size, memory_size;
 };
 
-// A header at 0, program headers at 64, then what they speak of.
+// A header at 0, program headers at 64, then their contents.
 Bytes elf_of(const std::vector<Part>& parts, std::size_t size_bytes) {
     Bytes file(size_bytes);
     const char magic[] = {0x7f, 'E', 'L', 'F', 2, 1, 1};

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kTicksPerSecond = 50'000'000;
 constexpr std::uint64_t kCyclesPerSecond = 1'000'000'000;
 
-// Its time stands still but for what the test says.
+// Its time stands still unless the test moves it.
 class HandAlarm final : public Alarm {
 public:
     std::uint64_t now() override { return time; }

@@ -1,5 +1,5 @@
 // Walks its own frames, as the compilers of AArch64, RISC-V and x86-64 make them: of a call, and of a leaf that a
-// signal interrupts. Says what is wrong, and exits with 1.
+// signal interrupts. Prints what is wrong, and exits with 1.
 #include <sys/time.h>
 #include <ucontext.h>
 

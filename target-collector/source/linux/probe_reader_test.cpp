@@ -168,7 +168,7 @@ TEST_F(ProbeReaderTest, FreesTheRingOfAThreadThatHasEndedWhenItIsEmpty) {
     EXPECT_EQ(area_->head().owners[0], 0U);
     EXPECT_EQ(slot.head, 0U);
     EXPECT_EQ(reader_.used_count(), 0U);
-    // One that was killed says nothing: nobody has this id.
+    // A killed collector leaves no mark: no process has this id.
     begin();
     area_->head().owners[0] = (0x7fff'fff0ULL << 32U) | 0x7fff'fff0ULL;
     reader_.drain(~0ULL, now_ns() + 1'000'000'000, sink_);

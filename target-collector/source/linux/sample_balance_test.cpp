@@ -1,4 +1,4 @@
-// What events have counted, beside the rows of their samples and what the ledger says is missing.
+// Counts of events, compared with the rows of their samples and the missing rows in the ledger.
 #include "target-collector/source/linux/sample_balance.h"
 
 #include <gtest/gtest.h>
@@ -177,7 +177,7 @@ TEST(SampleBalance, FramePointersTakeOverWhereTooManyAreDropped) {
     const std::size_t rows = sink.of(Kind::kSample).size();
     EXPECT_LE(rows + missing(sink), due * 21 / 20);
     EXPECT_GE(rows + missing(sink), due * 17 / 20);
-    // What is told of the time before comes a moment late.
+    // Counts of the time before are reported a moment late.
     EXPECT_LT(missing(sink) - lost_before, (rows - rows_before) / 4);
 }
 
@@ -310,7 +310,7 @@ TEST(SampleBalance, WhatTheKernelRingLostIsntMissing) {
     clock.readings[0].lost_count = 50;
     clock.read(155.5);
     EXPECT_EQ(missing(clock.sink), 4U);
-    clock.balance->take_lost(0, 4);  // as old kernels say it
+    clock.balance->take_lost(0, 4);  // as old kernels report it
     clock.read(156.5);
     EXPECT_EQ(missing(clock.sink), 4U);
     // Those that are are shares of all that were due.

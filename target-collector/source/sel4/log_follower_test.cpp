@@ -28,7 +28,7 @@ void follow(LogFollower& follower, std::size_t record_size, std::vector<RecordBy
                               records.begin() + static_cast<std::ptrdiff_t>(at + record_size));
         }
         if (records.size() / record_size < record_count_max) {
-            return;  // each look is logged: whoever waited for nothing more would never end
+            return;  // each look is logged: a wait for the last entry would never end
         }
     }
 }

@@ -1,5 +1,5 @@
 // A network that loses, doubles and breaks, and a gateway behind it that keeps what it stores: for tests that count
-// independently what becomes of every row.
+// every row independently.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a gateway reads and says, made with the Cap'n Proto library: the other side of the collector's own reading and
+// A gateway's reading and writing, made with the Cap'n Proto library: the other side of the collector's own reading and
 // writing, for its tests.
 #pragma once
 

@@ -15,8 +15,8 @@ namespace perfleet {
 
 class HeldAddress {
 public:
-    // A socket that is bound and never listens keeps its port from those who take any free one. Those who ask for this
-    // very port and set SO_REUSEADDR, as libzmq does, get it; who connects is refused until one of them listens.
+    // A socket that is bound and never listens keeps its port from those who take any free one. A program that requests
+    // this very port and sets SO_REUSEADDR, as libzmq does, gets it; connections are refused until one listens.
     HeldAddress() : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
         const int one = 1;
         sockaddr_in address{};

@@ -1,5 +1,5 @@
-// A gateway in this process that says what each test makes it say, and a collector's delivery that hears it over the
-// real driver.
+// A gateway in this process that sends what each test chooses, and a collector's delivery connected to it by the real
+// driver.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@
 
 namespace perfleet {
 
-// The gateway's end, which stands nowhere until it is bound. It works when it is asked, on the test's thread: over a
-// Unix socket what one end has said the other can read at once.
+// The gateway's end, which stands nowhere until it is bound. It works when it is called, on the test's thread: over a
+// Unix socket, sent bytes can be read at once.
 class ScriptedGateway final : private zmtp::Server::Sink {
 public:
     void bind(const std::string& at) {
@@ -64,7 +64,7 @@ public:
         peer_ = from;
         return see_frame(frame);
     }
-    // To whoever spoke last.
+    // To the peer that sent last.
     void say(const Frame& frame) { EXPECT_EQ(server_->send(peer_, frame), zmtp::Server::Sent::kDone); }
 
     static constexpr std::chrono::seconds kTimeout{60};

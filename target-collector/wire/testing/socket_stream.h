@@ -1,5 +1,5 @@
 // A stream socket as the byte stream of a target: connects to a ZeroMQ endpoint (`tcp://127.0.0.1:PORT`, `ipc://PATH`),
-// again when the connection is lost, and may be told to give and take bytes in pieces.
+// again when the connection is lost, and gives and takes bytes in pieces if a test wants it.
 #pragma once
 
 #include <arpa/inet.h>

@@ -24,7 +24,7 @@ constexpr std::uint64_t kReconnectAfterNsMin = SocketDriver::kReconnectAfterNs;
 constexpr std::uint64_t kReconnectAfterNsMax = SocketDriver::kReconnectAfterNsMax;
 constexpr std::uint64_t kHandshakeNsMax = 30'000 * kNsPerMs;
 constexpr std::uint64_t kUnfinishedReportedMax = 5;
-// Whoever falls behind lets what has come be heard first, or it takes the gateway for silent.
+// If the process falls behind, it first reads everything received, or it would take the gateway for silent.
 constexpr int kTurnsAtOnceMax = 1'024;
 
 std::uint64_t now_ns() {
@@ -166,7 +166,7 @@ void Crowd::connect(Target& target, std::uint64_t now) {
     }
 }
 
-// As libzmq does: after a time that grows, with a random part.
+// As libzmq does: after a delay that grows, with a random part.
 void Crowd::disconnect(Target& target, std::uint64_t now) {
     ++(target.was_ready ? figures_.connections_lost : figures_.handshakes_failed);
     target.connection.reset();
@@ -249,7 +249,7 @@ void Crowd::turn(Target& target, std::uint64_t now) {
 }
 
 void Crowd::seal_due(Target& target, std::uint64_t now) {
-    // From its first Welcome on, an interval after the other: who is late doesn't send less for it.
+    // From its first Welcome on, one interval after the other: a late target doesn't send less.
     while (target.incarnation != 0 && target.sealing.sealed < plan_.batch_count() && now >= target.next_batch_ns) {
         target.kept.push_back({now, 0, false, fixture_.seal_next(target.sealing)});
         target.next_batch_ns = (target.next_batch_ns == 0 ? now : target.next_batch_ns) + plan_.interval_ms * kNsPerMs;
@@ -291,8 +291,7 @@ void Crowd::say_bye(Target& target, std::uint64_t now) {
     }
 }
 
-// -- what it is told
-// ---------------------------------------------------------------------------------------------------
+// -- replies ---------------------------------------------------------------------------------------------------------
 
 void Crowd::take(Target& target, std::span<const std::byte> frame) {
     if (const auto reply = read_reply(frame); reply.ok()) {

@@ -27,7 +27,7 @@ public:
     Crowd& operator=(const Crowd&) = delete;
     ~Crowd();
 
-    // Until every target's Bye is acknowledged, or the plan's timeout is over.
+    // Until every target's Bye is acknowledged, or the plan's timeout has passed.
     [[nodiscard]] CrowdFigures run();
 
 private:
@@ -35,7 +35,7 @@ private:
 
     static void print_unfinished(const Target& target, std::uint64_t now);
 
-    // A target has one next turn, the earliest that was asked for.
+    // A target has one next turn, the earliest of those requested.
     void schedule(Target& target, std::uint64_t when_ns);
     void take_turns(std::uint64_t now);
     void turn(Target& target, std::uint64_t now);

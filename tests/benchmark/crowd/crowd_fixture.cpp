@@ -84,7 +84,7 @@ void CrowdFixture::append_samples(Sealing& sealing) {
 
 std::vector<std::byte> CrowdFixture::hello(std::uint64_t number, Seq oldest_retained) const {
     const std::string name = crowd_name(number);
-    // As its enrolment says, where there are keys.
+    // As its enrolment states, if there are keys.
     const LabelDescription labels[] = {{"crowd", "simulated"}, {"rack", name}};
     EventDescription event;
     event.name = "cpu-clock";

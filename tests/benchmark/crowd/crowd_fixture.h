@@ -1,5 +1,5 @@
 // Seals what simulated targets send: real batches, of samples with jittered times on eight processors and skewed
-// stacks. The same target seals the same rows in every run of one hour. Running out of memory or room ends the program.
+// stacks. The same target seals the same rows in every run of one hour. The program ends when memory or space runs out.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace perfleet {
 
-// How far a target came.
+// The progress of a target.
 struct Sealing {
     explicit Sealing(std::uint64_t target_number)
         : number{target_number}, random{static_cast<std::uint32_t>(target_number + 1)} {}
@@ -46,7 +46,7 @@ private:
     std::vector<std::byte> bytes_;
     std::vector<std::byte> message_;
     BatchBuilder builder_;
-    std::vector<std::uint64_t> ranks_;  // of stacks, as often as they come up
+    std::vector<std::uint64_t> ranks_;  // of stacks, as often as they occur
 };
 
 }  // namespace perfleet

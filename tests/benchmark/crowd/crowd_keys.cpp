@@ -100,7 +100,7 @@ Result<KeyFolderCost> measure_key_folder(const std::string& folder) {
     }
     KeyFolder& keys = ***opened;
     cost.key_count = keys.set()->size();
-    // Later than any whole look can be due; the first one reads again what was written just now.
+    // Later than any full check can be due; the first one reads again what was written just now.
     std::uint64_t now_ns = KeyFolder::kWholeLookNs;
     bool has_changed = keys.refresh(now_ns);
     cost.unchanged = time_of([&] { has_changed = keys.refresh(now_ns += KeyFolder::kWholeLookNs); });

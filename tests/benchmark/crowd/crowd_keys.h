@@ -16,7 +16,7 @@
 
 namespace perfleet {
 
-// The folder must be there. Errors: those of errno, naming the file.
+// The folder must exist. Errors: those of errno, with the name of the file.
 [[nodiscard]] Result<Done> make_crowd_keys(const std::string& folder, const CrowdPlan& plan);
 
 // Of the plan's targets, in their order. Errors: kNotFound, kInvalid (not enough of them, or no keys).
@@ -36,7 +36,7 @@ struct KeyFolderCost {
     [[nodiscard]] std::string json() const;
 };
 
-// Puts one more file into the folder, and takes it away. Errors: those of the key folder and errno.
+// Adds one more file to the folder, and removes it. Errors: those of the key folder and errno.
 [[nodiscard]] Result<KeyFolderCost> measure_key_folder(const std::string& folder);
 
 }  // namespace perfleet

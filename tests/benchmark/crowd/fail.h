@@ -1,4 +1,4 @@
-// A program that can't go on says why and ends.
+// A program that can't continue prints why and ends.
 #pragma once
 
 #include <cstdio>

@@ -30,9 +30,9 @@ struct CrowdFigures {
     std::uint64_t hello_again = 0;       // times that the gateway requested it
     std::uint64_t connections_lost = 0;  // after they were ready
     std::uint64_t handshakes_failed = 0;
-    std::uint64_t peer_silent = 0;  // connections given up for want of an answer to a PING
+    std::uint64_t peer_silent = 0;  // connections closed because a PING had no answer
     std::uint64_t kept_max = 0;     // unacknowledged batches of one target
-    std::uint64_t late_ns_max = 0;  // that a target's turn came after its time
+    std::uint64_t late_ns_max = 0;  // delay of a target's turn
     std::uint64_t duration_ns = 0;
     Spread latency_us;  // from sealed to acknowledged
 

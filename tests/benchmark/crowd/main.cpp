@@ -105,7 +105,7 @@ int send(const Command& command) {
     return figures.finished == command.plan.target_count && figures.refused == 0 ? 0 : 1;
 }
 
-// What can be shown is printed; an error ends the program.
+// Prints the figures, even if something failed; an error ends the program.
 template <class Value>
 const Value& shown(const Result<Value>& result) {
     if (!result.ok()) {

@@ -25,7 +25,7 @@ struct CrowdPlan {
     double connect_seconds = 0;     // in which all connect, one after the other
     double timeout_s = 60;          // for what isn't acknowledged when the time is over
 
-    // Of each target, whatever happens to them.
+    // Of each target, whatever its fate.
     [[nodiscard]] std::uint64_t batch_count() const {
         return std::max<std::uint64_t>(
             1, static_cast<std::uint64_t>(std::llround(seconds * 1e3)) / std::max<std::uint64_t>(1, interval_ms));

@@ -19,7 +19,7 @@ constexpr std::size_t kGreetingSize = 64;
 constexpr unsigned char kLongFlag = 2;
 constexpr unsigned char kCommandFlag = 4;
 constexpr unsigned char kCommandInBox = 2;
-constexpr std::size_t kFrameSizeMax = 1U << 20;  // of what a server says
+constexpr std::size_t kFrameSizeMax = 1U << 20;  // of a server's message
 constexpr std::size_t kMessageHeaderSize = 16;   // "\7MESSAGE" and the nonce
 
 constexpr std::string_view kHello{"\5HELLO\1\0", 8};
@@ -141,8 +141,8 @@ void ZmtpClient::advance(const FrameVisitor& visitor) {
     }
 }
 
-// -- what comes
-// --------------------------------------------------------------------------------------------------------
+// -- receiving
+// ---------------------------------------------------------------------------------------------------------
 
 void ZmtpClient::receive(const FrameVisitor& visitor) {
     std::array<unsigned char, 16'384> buffer;  // not filled: it is about to be
@@ -219,7 +219,7 @@ void ZmtpClient::take_handshake_command(Bytes body) {
     if (keys_ != nullptr && begins_with(body, kWelcome) && body.size() == 168) {
         say_initiate(body);
     } else if (begins_with(body, kReady)) {
-        // What a server says of itself in there is nothing that we need.
+        // The server's own metadata there isn't needed.
         handshake_.reset();
         state_ = State::kReady;
         was_heard_ = true;
@@ -261,8 +261,8 @@ void ZmtpClient::take_traffic(std::span<unsigned char> body, bool is_command, co
     }
 }
 
-// -- what we say
-// -------------------------------------------------------------------------------------------------------
+// -- sending
+// -----------------------------------------------------------------------------------------------------------
 
 void ZmtpClient::say_hello() {
     handshake_ = std::make_unique<Handshake>();
@@ -368,7 +368,7 @@ bool ZmtpClient::write_traffic(std::span<const std::byte> body, bool is_command)
     return state_ == State::kReady;
 }
 
-// What doesn't go out now waits.
+// Unsent bytes wait.
 void ZmtpClient::write(Bytes bytes) {
     if (state_ == State::kEnded) {
         return;

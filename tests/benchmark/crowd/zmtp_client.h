@@ -1,5 +1,6 @@
 // One connection of a ZMTP 3.1 DEALER over TCP, with CURVE (RFC 26) or without, for programs that hold thousands of
-// them: a descriptor and some hundred bytes each, no threads, no timers, no lock. The peer sees an ordinary ZeroMQ one.
+// them: a descriptor and some hundred bytes each, no threads, no timers, no lock. To the peer it is an ordinary ZeroMQ
+// connection.
 //
 //   client                          server (libzmq)
 //     greeting ──────────────────▶
@@ -10,7 +11,7 @@
 //     ◀───────────────────── READY   … without: READY both ways
 //     MESSAGE ◀──────────────────▶   each frame sealed in a box of its own
 //
-// Trusts its peer to speak ZMTP: whatever else comes is kEnded. One thread; nothing waits.
+// Expects a peer that keeps to ZMTP: anything else is kEnded. One thread; nothing waits.
 #pragma once
 
 #include <netinet/in.h>
@@ -40,10 +41,10 @@ struct CurveClientKeys {
 class ZmtpClient {
 public:
     enum class State : std::uint8_t { kConnecting, kReady, kEnded };
-    // A whole frame, borrowed until it returns; aligned to 8.
+    // A whole frame, borrowed until the call returns; aligned to 8.
     using FrameVisitor = std::function<void(std::span<const std::byte> frame)>;
 
-    // `tcp://ADDRESS:PORT` with an IPv4 address. Nothing: it can't be understood.
+    // `tcp://ADDRESS:PORT` with an IPv4 address. Nothing: it can't be parsed.
     [[nodiscard]] static std::optional<sockaddr_in> parse_endpoint(std::string_view endpoint);
 
     // Begins to connect. `keys` null: without CURVE; borrowed for the client's life.
@@ -53,17 +54,17 @@ public:
     ZmtpClient& operator=(const ZmtpClient&) = delete;
 
     [[nodiscard]] State state() const { return state_; }
-    [[nodiscard]] int descriptor() const { return descriptor_; }  // -1: none could be had
+    [[nodiscard]] int descriptor() const { return descriptor_; }  // -1: none could be opened
 
-    // The descriptor became readable or writable: goes on as far as it can.
+    // The descriptor became readable or writable: continues as far as possible.
     void advance(const FrameVisitor& visitor);
 
-    // False: not ready, or the connection takes no more now.
+    // False: not ready, or the connection accepts no more now.
     [[nodiscard]] bool send(std::span<const std::byte> frame);
     // A PING, which the peer answers at once.
     [[nodiscard]] bool send_ping();
 
-    // Whether anything came since the last call, be it a frame or a PONG.
+    // Whether anything was received since the last call, be it a frame or a PONG.
     [[nodiscard]] bool take_was_heard() { return std::exchange(was_heard_, false); }
 
 private:

@@ -1,4 +1,5 @@
-// Results of Go's benchmarks, Google Benchmark and hyperfine: what is read, and what `diff` says of two imports.
+// Results of Go's benchmarks, Google Benchmark and hyperfine: the parsed values, and the verdict of `diff` on two
+// imports.
 #include <gtest/gtest.h>
 
 #include "query-engine/statistic/diff/diff_runs.h"

@@ -221,7 +221,7 @@ TEST_F(FrameImport, OfAnotherVersionIsRefusedByName) {
     EXPECT_EQ(refused.error().message, (folder_ / "run").string() + ": version 2, this build reads version 1");
 }
 
-// What only a batch's seal tells: a session that is given an id is sealed anew, and nothing damaged with it.
+// Damage that only a batch's seal shows: a session that is given an id is sealed anew, and nothing damaged with it.
 TEST_F(FrameImport, WhatIsGivenAnIdIsHeldAgainstTheSealThatItCameWith) {
     const std::string own = file_of_run(kOwn);
     const std::string given = file_of_run({});

@@ -45,7 +45,7 @@ std::uint64_t syscall(std::uint64_t number, std::uint64_t cap_type, bool is_fast
 }
 std::uint64_t word(std::uint64_t core, std::uint64_t value) { return core | value << 3; }
 
-// Two calls, one of them on the fast path, an invocation, two interrupts, a fault of each sort.
+// Two calls, one of them on the fast path, an invocation, two interrupts, a fault of each kind.
 const std::vector<MadeEntry>& made_entries() {
     static const std::vector<MadeEntry> kEntries{
         {1'000, 100, kSyscall, syscall(1, 4, true, 0)}, {1'200, 300, kSyscall, syscall(1, 4, false, 7)},

@@ -1,4 +1,4 @@
-// What the source documents ask of runs and their figures, from imported files to the answer.
+// Requirements of the source documents on runs and their figures, from imported files to the answer.
 #include <gtest/gtest.h>
 
 #include "tools/perfleet/import/testing/import_fixture.h"

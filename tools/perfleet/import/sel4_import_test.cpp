@@ -1,4 +1,4 @@
-// What seL4 kernels log and print, on its way into the store: bytes made here, and dumps as they stand on a console.
+// Logs and output of seL4 kernels, on their way into the store: bytes made here, and dumps as on a console.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -254,7 +254,7 @@ TEST(KernelLogImport, Sel4benchIsReadAsItPrints) {
     ASSERT_TRUE(runs.ok()) << runs.error().message;
     const ImportedRun& run = runs->front();
     ASSERT_EQ(run.series.size(), 4U);
-    // Parameters tell results of one name apart.
+    // Parameters distinguish results of one name.
     EXPECT_EQ(
         run.series[0].event,
         "One way IPC microbenchmarks / client->server / seL4_Call / Client Prio 254 / IPC length 0 / Same vspace? "

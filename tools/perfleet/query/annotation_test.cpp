@@ -95,7 +95,7 @@ TEST(Annotation, CountsTheSamplesOfEachInstruction) {
     EXPECT_EQ((*lines)[0].text.substr(0, 4), own.instructions[0].substr(0, 4));
 }
 
-// Of what isn't the recorded build nothing is disassembled.
+// Nothing is disassembled if it isn't the recorded build.
 void expect_addresses_alone(const AnnotatedFunction& function, const std::string& reason) {
     std::vector<std::string> warnings;
     const auto lines = annotate(function, without_source(), warnings);

@@ -1,5 +1,5 @@
-// The kernel's own book-keeping of utilisation on one core, as a model: for what windows, resets and switches make of
-// the counters, and what calls in the wrong order do to them.
+// A model of the kernel's book-keeping of utilisation on one core: the counters after windows, resets and switches, and
+// after calls in the wrong order.
 //
 // Plain values. Times are cycles and never decrease. Threads are numbered by the caller; kIdle is the idle thread.
 #pragma once

@@ -135,7 +135,7 @@ struct Traced {
     std::vector<FunctionCall> calls;
 };
 
-// Empty where this machine lets nobody do so.
+// Empty if no user of this machine may do so.
 template <class Work>
 std::optional<Traced> trace(const std::vector<TracedFunction>& functions, Work work) {
     auto tracer = FunctionTracer::open(functions, {{static_cast<std::uint32_t>(::getpid())}});
@@ -213,7 +213,7 @@ TEST(FunctionTracer, CountsRecursiveCallsOfThreadsAsTheyDoThemselves) {
     EXPECT_EQ(counts.entered, recursive_calls);
     EXPECT_EQ(counts.returned, recursive_calls);
     EXPECT_EQ(counts.abandoned + counts.open + counts.evicted + counts.unmatched + counts.rows_lost, 0U);
-    // The histogram and the rows say the same.
+    // The histogram and the rows agree.
     std::map<std::size_t, std::uint64_t> buckets;
     std::map<std::uint32_t, std::uint64_t> of_threads;
     std::uint64_t sum_ns = 0;

@@ -74,7 +74,7 @@ std::uint64_t cpu_ms() {
     return time_ms;
 }
 
-// Longer where others leave it less of the CPU than samples need.
+// Longer if other programs leave it less CPU than samples need.
 void repeat_for_a_second(const std::function<void()>& work) {
     constexpr std::uint64_t kCpuMs = 300;
     const std::uint64_t cpu_end = cpu_ms() + kCpuMs;
@@ -477,7 +477,7 @@ TEST_F(KernelUnwinderTest, EachSampleIsThereOnce) {
     EXPECT_LT(sink.count_of(kFirst, CountName::kStacksCopied), sample_count);
 }
 
-// Tables that don't fit make room for each other, and no chain is wrong for it.
+// Tables that don't fit replace each other, and no chain becomes wrong.
 TEST_F(KernelUnwinderTest, TablesBeyondTheMemoryMakeRoom) {
     auto unwinder = KernelUnwinder::open({0, false, 1});
     ASSERT_TRUE(unwinder.ok());

@@ -18,7 +18,7 @@
 
 namespace perfleet {
 
-// A child that does `work` once it is told to, and then ends.
+// A child that does `work` on request, and then ends.
 class Worker {
 public:
     explicit Worker(const std::function<void()>& work) {

@@ -1,4 +1,4 @@
-// For tests: a BPF program of somebody else that takes time in each getppid() of one process, until it is destroyed.
+// For tests: a BPF program of another user that takes time in each getppid() of one process, until it is destroyed.
 #pragma once
 
 #include <cstdint>

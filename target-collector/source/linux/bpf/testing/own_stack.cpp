@@ -1,7 +1,7 @@
 // Unwinds its own stack by the table of its own image: with the collector's loop over a copy of the stack, and with the
 // BPF program, built as C. Both are held against libgcc's unwinder: of calls with and without a frame pointer, of a
 // recursion, and of a leaf that a signal interrupted. Built for x86-64 and AArch64, there with signed return addresses.
-// Says what is wrong, and exits with 1.
+// Prints what is wrong, and exits with 1.
 #include <alloca.h>
 #include <elf.h>
 #include <sys/auxv.h>
