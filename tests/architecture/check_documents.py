@@ -1,35 +1,19 @@
 #!/usr/bin/env python3
-"""Rules about documents: README.md and docs/*.md wrap at 100 columns, links lead to files and headings that exist, and
-phrases that were given up don't come back, in documents and in the help of programs.
+"""Rules about documents: README.md and docs/*.md wrap at 100 columns, and links lead to files and headings that exist.
+Their English is checked by check_english.py.
 
-usage: check_documents.py [--root DIR] [--programs DIR]     each finding is a line; exit status 1 where there is one
+usage: check_documents.py [--root DIR]     each finding is a line; exit status 1 if there is one
 """
 
 import argparse
 import os
 import re
-import subprocess
 import sys
 
 from source_tree import project_files
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 COLUMNS = 100
-# What the field has a word for: the phrase, and that word.
-GIVEN_UP = {
-    r"put off": "deferred",
-    r"ask[e]rs?": "query client",
-    r"(those )?who (may )?asks?": "query client",
-    r"said goodbye": "closed cleanly",
-    r"reasons? to doubt": "validity warning",
-    r"at the door": "before the handshake",
-    r"made at run time": "JIT code",
-    r"misdeeds?": "abuse limiter, strikes",
-    r"t[a]lly books?": "counters",
-    r"gives? orders": "send control requests",
-    r"how long what is stored is kept": "retention",
-}
-PROGRAMS = ["perfleet", "perfleet-collector", "perfleet-gateway", "perfleet-query"]
 
 
 def prose(text):
@@ -84,37 +68,13 @@ def broken_links(root, name, text):
                         yield number, f"no such heading: {target}"
 
 
-def given_up(text):
-    """Phrases may go over the end of a line."""
-    for phrase, instead in GIVEN_UP.items():
-        pattern = r"(?<![\w-])" + phrase.replace(" ", r"\s+") + r"(?![\w-])"
-        for found in re.finditer(pattern, text, re.IGNORECASE):
-            words = " ".join(found.group().split())
-            yield text.count("\n", 0, found.start()) + 1, f"'{words}' was given up; the field's word: {instead}"
-
-
 def documents_to_wrap(names):
     return [name for name in names if name == "README.md" or re.fullmatch(r"docs/[^/]+\.md", name)]
-
-
-def helps(folder):
-    """What programs and their commands print for --help."""
-    def run(*arguments):
-        return subprocess.run([os.path.join(folder, arguments[0]), *arguments[1:], "--help"], check=True, text=True,
-                              capture_output=True, stdin=subprocess.DEVNULL, timeout=60).stdout
-
-    for program in PROGRAMS:
-        text = run(program)
-        yield program, text
-        listed = text.partition("\nSubcommands:\n")[2].split("\n\n")[0]
-        for command in re.findall(r"^  ([a-z][a-z-]*)", listed, re.MULTILINE):
-            yield f"{program} {command}", run(program, command)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--root", default=ROOT)
-    parser.add_argument("--programs", help="folder of the programs whose help is read")
     arguments = parser.parse_args()
 
     findings = 0
@@ -133,17 +93,7 @@ def main():
         report(name, broken_links(arguments.root, name, text))
         if name in wrapped:
             report(name, long_lines(text))
-        report(name, given_up(text))
-    commands = 0
-    if arguments.programs:
-        missing = [name for name in PROGRAMS if not os.path.exists(os.path.join(arguments.programs, name))]
-        if missing:
-            print(f"build first: {', '.join(missing)}")
-            return 1
-        for command, text in helps(arguments.programs):
-            report(f"{command} --help", given_up(text))
-            commands += 1
-    print(f"{len(names)} documents, {commands} helps")
+    print(f"{len(names)} documents")
     return 1 if findings or not wrapped else 0
 
 
