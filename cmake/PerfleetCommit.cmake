@@ -1,15 +1,15 @@
-# The commit that the source is of, for --version: that of the git checkout; else what the file .commit says, which git
-# archive fills in; else none. PERFLEET_COMMIT goes before both. As a script it writes the source of version_line(), only
-# if that changes:
+# The source's commit, for --version: that of the git checkout; else the one in the file .commit, which git archive
+# fills in; else none. PERFLEET_COMMIT takes precedence over both. As a script it writes the source of version_line(),
+# only if that changes:
 #
 #   cmake -DSOURCE=DIR -DPERFLEET_VERSION=V -DPERFLEET_COMMIT=C -DOUTPUT=FILE -P cmake/PerfleetCommit.cmake
 
 # perfleet_commit(<variable> <source folder>): twelve digits; empty: not known.
 function(perfleet_commit variable source)
   set(commit "${PERFLEET_COMMIT}")
-  # A tarball that is unpacked within somebody's repository isn't of that repository's commit.
+  # A tarball that is unpacked within another repository isn't of that repository's commit.
   if(NOT commit AND EXISTS "${source}/.git")
-    # Packages are built as root in folders of others, too; git only reads here.
+    # Packages are also built as root in folders of other users; git only reads here.
     execute_process(COMMAND git -c "safe.directory=*" -C "${source}" rev-parse HEAD
                     OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   endif()

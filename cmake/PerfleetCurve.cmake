@@ -1,4 +1,5 @@
-# What of libsodium encrypts on targets (target-collector/curve): X25519, Salsa20 and Poly1305, from its portable sources.
+# The part of libsodium that encrypts on targets (target-collector/curve): X25519, Salsa20 and Poly1305, from its
+# portable sources.
 include("${CMAKE_CURRENT_LIST_DIR}/PerfleetSource.cmake")
 set(PERFLEET_LIBSODIUM "" CACHE STRING "A source tree of libsodium 1.0.18; default: Debian's, by apt-get source; OFF: none")
 set(perfleet_curve_sources target-collector/curve/curve_client.cpp target-collector/curve/secret_box.cpp)

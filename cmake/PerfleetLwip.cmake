@@ -12,13 +12,13 @@ function(perfleet_find_lwip variable)
   endif()
 endfunction()
 
-# What of lwIP is compiled, below src/.
+# The compiled files of lwIP, below src/.
 set(perfleet_lwip_sources
     core/def.c core/inet_chksum.c core/init.c core/ip.c core/mem.c core/memp.c core/netif.c core/pbuf.c core/tcp.c core/tcp_in.c
     core/tcp_out.c core/timeouts.c core/udp.c core/ipv4/dhcp.c core/ipv4/etharp.c core/ipv4/icmp.c core/ipv4/ip4.c
     core/ipv4/ip4_addr.c netif/ethernet.c)
 
-# perfleet_lwip_flags(<variable> <C compiler> <src/>): it sees no libc, but the compiler's own headers and ours.
+# perfleet_lwip_flags(<variable> <C compiler> <src/>): only the compiler's own headers and ours, no libc.
 function(perfleet_lwip_flags variable compiler sources)
   perfleet_source_flags(flags "${compiler}")
   get_filename_component(shim "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../target-collector/network/lwip" ABSOLUTE)

@@ -1,4 +1,5 @@
-# How modules, programs and tests are made. One static library a module; its links are private unless its headers need them.
+# Functions that define modules, programs and tests. One static library a module; its links are private unless its
+# headers need them.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -9,14 +10,14 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  # Without these ccache keeps nothing that was compiled with precompiled headers.
+  # Without these ccache stores nothing that was compiled with precompiled headers.
   set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_SLOPPINESS=pch_defines,time_macros" "${CCACHE_PROGRAM}")
 endif()
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
-# Nearly two hundred programs are linked: the quick linker, where there is one.
+# Nearly two hundred programs are linked: by the fast linker, if there is one.
 find_program(LLD_PROGRAM ld.lld)
 if(LLD_PROGRAM)
   add_link_options(-fuse-ld=lld)
@@ -41,7 +42,7 @@ elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   target_compile_options(perfleet_flags INTERFACE -march=armv8-a+crc)
 endif()
 if(PERFLEET_SANITIZE)
-  # GCC 12 takes reads that its sanitizers add for reads of what isn't set.
+  # GCC 12 takes reads that its sanitizers add for reads of uninitialised data.
   target_compile_options(perfleet_flags INTERFACE -fsanitize=${PERFLEET_SANITIZE} -fno-sanitize-recover=all
                                                   -Wno-maybe-uninitialized)
   target_link_options(perfleet_flags INTERFACE -fsanitize=${PERFLEET_SANITIZE})
@@ -56,8 +57,8 @@ else()
   file(CONFIGURE OUTPUT module_headers.cpp CONTENT "// Owns the precompiled headers of the modules.\n")
   add_library(perfleet_module_headers STATIC EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/module_headers.cpp")
   target_link_libraries(perfleet_module_headers PRIVATE perfleet_flags)
-  # GCC 12 forgets of precompiled code that it is a system header's, and warns of bounds that it guessed. Builds with
-  # sanitizers keep these warnings.
+  # In precompiled code GCC 12 doesn't recognise system headers any more, and warns of bounds that it guessed. Builds
+  # with sanitizers keep these warnings.
   add_library(perfleet_precompiled_flags INTERFACE)
   target_compile_options(perfleet_precompiled_flags INTERFACE
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread;-Wno-restrict>)
@@ -67,16 +68,16 @@ else()
     <string_view> <unordered_map> <utility> <variant> <vector>)
 endif()
 
-# Sources of a module or a program are compiled several at a time: what they share of headers and templates is made once.
-# Each stands by itself all the same (clang-tidy reads them one by one, the debug preset compiles them so), and a name
-# in an unnamed namespace is the module's: what two sources need has a header. Tests that would meet in a name stand in a
-# namespace named as their file.
+# Sources of a module or a program are compiled several at a time: their common headers and templates are compiled once.
+# Each compiles by itself all the same (clang-tidy reads them one by one, the debug preset compiles them so), and a name
+# in an unnamed namespace is the module's: a name that two sources need has a header. Tests whose names would collide
+# are in a namespace named as their file.
 if(NOT DEFINED CMAKE_UNITY_BUILD)
   set(CMAKE_UNITY_BUILD ON)
 endif()
 
-# perfleet_module(<name> [FOLDERS …] [EXCEPT …] [SOURCES …] [LINKS …] [PUBLIC_LINKS …]): the library perfleet_<name>. Of
-# its folders it has all sources but tests, and those that are excepted.
+# perfleet_module(<name> [FOLDERS …] [EXCEPT …] [SOURCES …] [LINKS …] [PUBLIC_LINKS …]): the library perfleet_<name>. It
+# has all sources of its folders, except tests and those named by EXCEPT.
 function(perfleet_module name)
   cmake_parse_arguments(MODULE "" "" "FOLDERS;EXCEPT;SOURCES;LINKS;PUBLIC_LINKS" ${ARGN})
   list(TRANSFORM MODULE_FOLDERS APPEND "/*.cpp")
@@ -93,7 +94,8 @@ function(perfleet_module name)
   endif()
 endfunction()
 
-# perfleet_vectorise(<source>…): where a loop over columns is the cost. Precompiled headers belong to one level only.
+# perfleet_vectorise(<source>…): for sources whose cost is a loop over columns. Precompiled headers belong to one level
+# only.
 function(perfleet_vectorise)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo,Release>:-O3>"
                                                  SKIP_PRECOMPILE_HEADERS ON)
@@ -104,14 +106,14 @@ function(perfleet_program name)
   cmake_parse_arguments(PROGRAM "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${PROGRAM_SOURCES})
   target_link_libraries(${name} PRIVATE perfleet_flags perfleet_version ${PROGRAM_LINKS})
-  # A program only wires: what works hard stands in modules.
+  # A program only wires: its work is in modules.
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   target_compile_definitions(${name} PRIVATE PERFLEET_VERSION="${PERFLEET_VERSION}")
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# What tests are compiled with: quickly, for what they test is optimised as it is shipped. GCC frees memory first at 1 GB: a
-# sixth less time.
+# Flags of tests: for fast compilation, because the code under test is optimised as it is shipped. GCC first frees
+# memory at 1 GB: a sixth less time.
 add_library(perfleet_test_flags INTERFACE)
 target_compile_options(perfleet_test_flags INTERFACE
   $<$<CONFIG:RelWithDebInfo>:-O0> $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;--param=ggc-min-heapsize=1000000>)
@@ -138,9 +140,10 @@ function(perfleet_test_program name)
 endfunction()
 
 # perfleet_test(<name> SOURCES … LINKS … [TIMEOUT s] [LOCK name]): a GoogleTest program, each of its tests a CTest test.
-# With a LOCK none runs beside another that has it. HOME is the tests' own: what perf keeps in the user's (~/.debug) names
-# functions that a test takes for unknown. Where tests are not built this does nothing. Tests with
-# parameters keep GoogleTest's names, for a value may have an address in it and CTest knows a test's time by its name.
+# With a LOCK none runs beside another test with the same one. HOME is the tests' own: perf's cache in the user's
+# (~/.debug) would name functions that a test expects to be unknown. If tests are not built this does nothing. Tests
+# with parameters keep GoogleTest's names, because a value may contain an address and CTest finds a test's time by its
+# name.
 function(perfleet_test name)
   if(NOT PERFLEET_TESTS)
     return()

@@ -1,9 +1,9 @@
-# Sources of others that are compiled for targets. They aren't part of this repository: they come from Debian's source
-# packages, with Debian's patches, through a sources file and lists of their own below the build folder; what apt knows of
-# this machine stays as it is. Without one of them what needs it is off, and all else is built.
+# Foreign sources that are compiled for targets. They aren't part of this repository: they come from Debian's source
+# packages, with Debian's patches, through a sources file and lists of their own below the build folder; apt's own state
+# on this machine doesn't change. Without one of them the parts that need it are off, and everything else is built.
 
-# perfleet_find_source(<variable> PACKAGE VERSION FILE <a file in it> OPTION <cache variable> FOR <what it is for>): the
-# folder of the source package; empty: there is none, and a message says why.
+# perfleet_find_source(<variable> PACKAGE VERSION FILE <a file in it> OPTION <cache variable> FOR <purpose>): the folder
+# of the source package; empty: there is none, and a message states the reason.
 function(perfleet_find_source variable)
   cmake_parse_arguments(SOURCE "" "PACKAGE;VERSION;FILE;OPTION;FOR" "" ${ARGN})
   set(${variable} "" PARENT_SCOPE)
@@ -38,7 +38,7 @@ function(perfleet_fetch_source package version folder tree)
     file(WRITE "${folder}/failed" "apt-get isn't installed\n")
     return()
   endif()
-  # From where this machine has its packages, if they are Debian's.
+  # From the servers of this machine's packages, if they are Debian's.
   set(mirror "http://deb.debian.org/debian")
   foreach(list IN ITEMS /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list)
     if(EXISTS "${list}")

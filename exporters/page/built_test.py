@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds dist/ against the sources that it was made of, by their digests in dist/SHA256SUMS: a change without
+"""Compares dist/ with its sources, by their digests in dist/SHA256SUMS: a change without
 `npm run build` fails, and so does a change of dist/ by hand. Needs no Node.js."""
 import hashlib
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs clang-format over every C++ file of the project; prints what it would change and exits 1 when it would."""
+"""Runs clang-format over every C++ file of the project; prints the files to change and exits with 1 if there are any."""
 
 import os
 import shutil

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks wire_layout.h, which is written by hand, against what the Cap'n Proto compiler says of collector.capnp: every
-struct's size and every field's place and width. Prints what differs and exits 1."""
+"""Checks wire_layout.h, which is written by hand, against the Cap'n Proto compiler's layout of collector.capnp: every
+struct's size and every field's place and width. Prints differences and exits with 1."""
 
 import argparse
 import os

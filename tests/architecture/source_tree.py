@@ -1,4 +1,4 @@
-"""The project's own files: what git knows or would add; without git, every file outside build folders."""
+"""The project's own files: those that git tracks or would add; without git, every file outside build folders."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Many simulated targets on one gateway: its memory and CPU time, how long acknowledgements take, and whether everything is there.
+"""Many simulated targets on one gateway: its memory and CPU time, how long acknowledgements take, and whether everything is stored.
 
 Starts perfleet-gateway on a folder of its own and crowd_targets, which seals and sends a batch an interval for each target until the time
 is over, and says Bye. With --keys each target has a key of its own and its connection is encrypted. Then the gateway is stopped and every

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What timing a function costs the program that calls it: ns of its CPU time a call, beside perf's own uprobes.
+"""The cost of timing a function for the program that calls it: ns of its CPU time a call, beside perf's own uprobes.
 
     tests/benchmark/function_cost.py --build build/release
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ingest on a store in RADOS costs: CPU of one, two, three gateways and of the cluster, beside a gateway on a folder.
+"""The cost of ingest on a store in RADOS: CPU of one, two, three gateways and of the cluster, beside a gateway on a folder.
 
 Run it by storage/engine/testing/with_ceph_cluster. Sources of tests/chaos (chaos_source) send the same rows to each by
 turns. Prints medians. What the cluster takes at rest is measured first, and left out.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a flood of half handshakes costs a gateway that asks for keys: connections are opened over loopback as fast as one
+"""The cost of a flood of half handshakes for a gateway that requires keys: connections are opened over loopback as fast as one
 core can, greet as CURVE peers do, and say no more. Prints the gateway's CPU per connection, its share of a core, its memory,
 and how long a collector with a key takes to be served meanwhile."""
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Clients that trouble the HTTP server of a gateway, or push to it as fast as it takes: crowd.py --beside shows what acknowledgements cost then.
+"""Clients that attack the HTTP server of a gateway, or push to it as fast as it accepts: crowd.py --beside shows what acknowledgements cost then.
 
   pushes   8 agents, each a new profile of 100 stacks over one connection after another answer
   idle     as many connections as are taken, that say nothing

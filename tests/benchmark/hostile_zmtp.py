@@ -1,4 +1,4 @@
-"""ZMTP 3 as hostile peers of tests/benchmark/hostile_memory.py speak it, over plain sockets: NULL by constants, CURVE by libsodium."""
+"""ZMTP 3 of the hostile peers in tests/benchmark/hostile_memory.py, over plain sockets: NULL by constants, CURVE by libsodium."""
 import ctypes
 import ctypes.util
 import os

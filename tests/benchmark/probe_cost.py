@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a pair of probes costs, beside two bare clock reads and two events of LTTng-UST, in one run.
+"""The cost of a pair of probes, beside two bare clock reads and two events of LTTng-UST, in one run.
 
 Medians of interleaved repetitions. With lttng-tools and liblttng-ust-dev installed a session of LTTng records its events into memory.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Python's frames in call chains cost a sample, beside a build without them (--before), in turns.
+"""The cost of Python's frames in call chains per sample, beside a build without them (--before), in turns.
 
 For each program: the BPF program's run time, the collector's CPU, bytes on the wire. Needs root.
 """

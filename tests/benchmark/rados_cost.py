@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a store on RADOS costs beside one in a folder: CPU of the command and of the whole cluster, and bytes.
+"""The cost of a store on RADOS beside one in a folder: CPU of the command and of the whole cluster, and bytes.
 
 Run it by storage/engine/testing/with_ceph_cluster. Copies a store into a folder and into the pool by turns, and asks
 the same of both. Prints medians, and each round's ratio.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Samples and ledgers held against what the kernel counted of the same work.
+"""Samples and ledgers compared with the kernel's counts of the same work.
 
 Runs programs whose CPU time, page faults or system calls are known (shares_load.c), sampled in all ways: of a command, of a process,
 of the machine, by clocks, page faults, tracepoints and groups, at several rates. Weights of the rows, and what the ledger says is lost

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Opens the page that `perfleet web` serves in a headless Chromium, asks it what a reader would, and holds what it shows
-against the command line. Needs chromium and chromium-driver (tools/setup --browser).
+"""Opens the page that `perfleet web` serves in a headless Chromium, uses it as a reader would, and compares its contents
+with the command line. Needs chromium and chromium-driver (tools/setup --browser).
 
   tests/browser/check_application.py [--bin build/release/bin] [--pictures FOLDER]
 """

@@ -13,7 +13,7 @@ OPEN_TIMEOUT_S = 60
 
 
 class BrowserMissing(Exception):
-    """Neither Chromium nor its driver is installed; says which."""
+    """Chromium or its driver isn't installed; names which."""
 
 
 class Browser:

@@ -1,4 +1,4 @@
-"""The faults: how each is drawn at random, and how it is done to a world.
+"""The faults: how each is drawn at random, and how it is applied to a world.
 
 A fault belongs to a lane. The faults of one lane come one after the other, those of different lanes at the same time.
 """
@@ -315,7 +315,7 @@ class SourceClockStepped(Fault):
 
 
 class FramesReplayed(Fault):
-    """A peer says again, in another order and twice, what a source has said; the source's own place is taken from it."""
+    """A peer sends again, in another order and twice, the frames that a source has sent; the source's own place is taken from it."""
 
     lane = "sources"
     weight = 2

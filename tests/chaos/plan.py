@@ -1,4 +1,4 @@
-"""What a cycle does, as it follows from its seed and number alone: the same ones give the same plan, on any machine."""
+"""A cycle's plan, made from its seed and number alone: the same ones give the same plan, on any machine."""
 import random
 
 import faults

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plans follow from their seed, and every fault comes about."""
+"""Plans follow from their seed, and every fault occurs."""
 import json
 import os
 import subprocess

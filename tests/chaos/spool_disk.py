@@ -1,4 +1,4 @@
-"""The disk below a spool folder, as a loss of power knows it.
+"""The state of the disk below a spool folder at a loss of power.
 
 A program that was killed leaves all it wrote in the page cache. What the disk has is older: a file as of its last sync
 (chaos_world.so records which that was), with those pages newer that the kernel wrote back by itself. Names that no sync of

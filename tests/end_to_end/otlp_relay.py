@@ -3,7 +3,7 @@
 
 otlp_relay.py BIN_DIR: what is exported and pushed to a second gateway gives the same `top` there; a receiver that is
 written here from the published definitions counts what it accepts of a store and of a gateway, is busy, refuses, drops
-connections, is killed, and speaks TLS. Its totals are those of `top`. Exit status 1 when an answer differs.
+connections, is killed, and uses TLS. Its totals are those of `top`. Exit status 1 when an answer differs.
 """
 import collections
 import gzip

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`perfleet web`: who may read it, and that it answers as the command line does, of a store, a file, a command's recording
+"""`perfleet web`: its access control, and that it answers as the command line does, of a store, a file, a command's recording
 and a gateway. Its page in a browser: tests/browser.
 
 web.py BIN_DIR: exit status 1 when an answer differs.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Damages every file of a store, in many places, and holds what the programs say against what was stored.
+"""Damages every file of a store, in many places, and compares the programs' answers with the stored rows.
 
 A store is made by the programs themselves: imports, then a gateway that is killed. For each file of its folder and each
 kind of damage (a flipped byte, the end cut off, bytes set to zero, another file in its place, or what is no file: a
@@ -94,7 +94,7 @@ def make_store(programs, store, older):
 
 
 class Answer:
-    """What a table command says of all sessions."""
+    """A table command's answer about all sessions."""
 
     def __init__(self, programs, store, command="losses"):
         result = programs.run(command, "--data", store, "--all", "--format", "json")

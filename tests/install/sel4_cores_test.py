@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A seL4 for several cores is refused by name, by the tool that runs one and by the source that everybody's build compiles
+"""A seL4 for several cores is refused by name, by the tool that runs one and by the source that each user's build compiles
 against the kernel's libsel4; one for a single core passes the same checks. No kernel is needed for it.
 """
 

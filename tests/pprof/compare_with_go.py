@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Profiles of others, held against `go tool pprof`: compare_with_go.py PERFLEET PROFILE… (files, or folders of them).
+"""Profiles of other programs, compared with `go tool pprof`: compare_with_go.py PERFLEET PROFILE… (files, or folders of them).
 
 Of each sample type: the total, and self and children of the ten functions with most; then what `export --to pprof` makes
 of it, sample by sample. Profiles in pprof's old form are converted first. Prints a line a difference, then a sum; exit

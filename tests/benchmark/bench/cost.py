@@ -1,4 +1,4 @@
-"""What a program costs: processor time of it and of all children that it has waited for, its peak memory, its BPF programs."""
+"""The cost of a program: processor time of it and of all children that it has waited for, its peak memory, its BPF programs."""
 import os
 import re
 import subprocess

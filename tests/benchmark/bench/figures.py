@@ -1,4 +1,4 @@
-"""The figures of tools/bench: what each is, its goal, and how it is measured.
+"""The figures of tools/bench: the definition and the goal of each, and how it is measured.
 
 A figure has pairs of one run of perfleet and one of a peer, in turns, or values of perfleet alone. A group of figures is measured
 together; it gets a Bench and returns {name of a figure: {"ours": [...], "peer": [...]}}.
@@ -106,7 +106,7 @@ def sizes_of(bench, store):
 
 
 def hosts(bench, load):
-    """The collector beside perf on a load, then what was recorded."""
+    """The collector beside perf on a load, then the recorded rows."""
     found = {}
     store = bench.stores[load] = bench.path(f"store-{load}")
     os.environ["XDG_CACHE_HOME"] = bench.path(f"cache-{load}")  # empty, as on a host that has never recorded

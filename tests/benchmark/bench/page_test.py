@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page of figures is what the raw runs say, and its statistics are right."""
+"""The page of figures equals the raw runs, and its statistics are right."""
 import os
 import sys
 import unittest

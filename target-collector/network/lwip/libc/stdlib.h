@@ -1,4 +1,4 @@
-/* What lwIP calls of <stdlib.h>, for numbers in names of network interfaces: never linked. */
+/* The functions of <stdlib.h> that lwIP calls, for numbers in names of network interfaces: never linked. */
 #pragma once
 
 /* libsodium calls it in functions that are never linked. */

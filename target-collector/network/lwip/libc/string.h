@@ -1,4 +1,4 @@
-/* What lwIP calls of <string.h>: the four functions that the compiler itself needs, and two of names of network
+/* The functions of <string.h> that lwIP calls: four that the compiler itself needs, and two for names of network
    interfaces, which are never linked. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* What the BPF program that times functions and its loader share. C, for both.
+/* Types shared by the BPF program that times functions and its loader. C, for both.
  *
  *   places      cookie of a probe ─▶ what it is: where which function begins or ends
  *   open_calls  process, function and stack pointer ─▶ when the call began

@@ -1,4 +1,4 @@
-/* What the BPF program that unwinds and the collector share: maps' elements, and what the program emits. C, for both.
+/* Types shared by the BPF program that unwinds and the collector: elements of maps, and emitted records. C, for both.
  *
  *   processes  pid ─▶ a list in `mappings`, sorted by address
  *   mappings   address ─▶ place in its file, slot of its table
