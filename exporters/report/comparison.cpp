@@ -173,7 +173,7 @@ private:
                fitted(std::move(lines));
     }
 
-    // Without the columns that say least, where the screen is too narrow for all.
+    // Drops the least important columns if the screen is too narrow for all.
     [[nodiscard]] std::string fitted(std::vector<std::vector<std::string>> lines) const {
         std::vector<std::string> left_out;
         const auto aligned_on = [&](const Screen& screen) { return aligned(lines, {0, lines[0].size() - 1}, screen); };

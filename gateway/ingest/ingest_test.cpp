@@ -163,7 +163,7 @@ TEST_F(IngestMonotonicity, ASessionWhoseSequenceWentBackIsRefused) {
     // All of them may still be on their way.
     EXPECT_EQ(answer_to(100'000, 1, "peer").type, ReplyType::kWelcome);
     EXPECT_EQ(answer_to(100'000, 40, "other").type, ReplyType::kWelcome);
-    expect_refused(100'000, 39, "keeps batches from 39 on where 40 is the first that it can");
+    expect_refused(100'000, 39, "claims to keep batches from 39 on, but 40 is the first possible one");
     take("other", sample::batch(sample_batch(kTarget, kSession, Seq{65}).build()));
     commit();
     open();

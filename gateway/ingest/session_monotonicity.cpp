@@ -20,8 +20,8 @@ std::optional<std::string> SessionMonotonicity::step_back_of(const Claim& claim,
     const Seq oldest_min{std::max(oldest_retained_.value,
                                   prefix.value + 1 > ahead_max ? prefix.value + 1 - ahead_max : std::uint64_t{0})};
     if (claim.oldest_retained < oldest_min) {
-        return "says that it keeps batches from " + text(claim.oldest_retained.value) + " on where " +
-               text(oldest_min.value) + " is the first that it can";
+        return "claims to keep batches from " + text(claim.oldest_retained.value) + " on, but " +
+               text(oldest_min.value) + " is the first possible one";
     }
     return std::nullopt;
 }

@@ -20,7 +20,7 @@ UtcNs DebouncedClock::now(UtcNs wall, std::uint64_t monotonic_ns) {
     if (!stepped_ || is_step(stepped_->ns, offset.ns)) {
         stepped_ = offset;
         log(LogLevel::kWarning, "the clock was set by " + std::to_string((offset.ns - believed_->ns) / kNsPerSecond) +
-                                    " s: retention uses the time of before, until the new one has lasted for " +
+                                    " s: retention keeps using the old time until the new one has lasted for " +
                                     std::to_string(kBelievedAfterNs / 60'000'000'000) + " minutes");
     }
     if (monotonic_ns - stepped_->since_ns < kBelievedAfterNs) {

@@ -57,7 +57,7 @@ TEST(OrderedWork, EndsWhenItsTakerSaysSo) {
     }
 }
 
-// A limit is the whole process's: one of its own.
+// A limit holds for the whole process, so the test has one of its own.
 TEST(OrderedWorkDeathTest, MakesDoWithTheThreadsThatThereAre) {
     if (geteuid() != 0) {
         GTEST_SKIP() << "a user whose processes are only this one: needs root";

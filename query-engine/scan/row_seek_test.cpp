@@ -149,7 +149,7 @@ protected:
     std::int64_t now_s_ = 4'000'000'000;
 };
 
-// While what it reads is compacted, and goes on to grow.
+// While its blocks are compacted, and the series grows.
 TEST_P(RowSeek, GivesEveryRowOfARangeInOrder) {
     for (int i = 0; i < 60; ++i) {
         put(EpochNumber{0});

@@ -281,7 +281,7 @@ TEST_F(ScanOfCompacted, CountsAsExpiredWhatIsDroppedWhileItReads) {
     EXPECT_NE(warnings[0].find("epoch 0 expired while it was read"), std::string::npos) << warnings[0];
 }
 
-// A compacted block reaches over the range; what is missed is only what its batches within the range name.
+// A compacted block extends beyond the range: only rows of its batches within the range count as missing.
 TEST_F(ScanOfCompacted, OfATimeRangeMissesNothing) {
     for (std::uint64_t seq = 1; seq <= 9; ++seq) {
         put(seq);

@@ -38,7 +38,7 @@ namespace {
 // Tables kept at once; the least recently used one goes first.
 constexpr std::size_t kTablesMax = 4'096;
 constexpr std::size_t kWarningsMax = 256;
-constexpr std::size_t kMadeSizeBytes = 96;         // of a made name beside its text, about
+constexpr std::size_t kMadeSizeBytes = 96;         // about, of a made name in addition to its text
 constexpr std::size_t kDemangledKeptMax = 65'536;  // names of one table
 
 using FilePtr = std::unique_ptr<ElfFile>;

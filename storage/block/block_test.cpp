@@ -184,7 +184,7 @@ TEST(Block, MayBeAtItsLimits) {
     EXPECT_EQ(view->header.row_count, limits::kBlockRowsMax);
 }
 
-// What a right checksum can't excuse.
+// Blocks that are refused despite a right checksum.
 TEST(Block, ThatContradictsItselfIsRefused) {
     struct Case {
         const char* what;

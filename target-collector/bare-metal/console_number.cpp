@@ -1,4 +1,4 @@
-// Numbers on the console, whatever it is.
+// Prints numbers on any console.
 #include "target-collector/bare-metal/console.h"
 
 namespace perfleet::bare_metal {

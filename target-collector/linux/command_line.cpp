@@ -222,7 +222,7 @@ void choose_branches(const std::string& list, CollectorOptions& options) {
             for (const std::string_view name : kKinds) {
                 all += (all.empty() ? "" : ", ") + std::string{name};
             }
-            throw CLI::ValidationError("-j", "'" + word + "' is no kind of branches; there are " + all);
+            throw CLI::ValidationError("-j", "'" + word + "' isn't a kind of branches; the kinds are " + all);
         }
         options.details.branch_type |= std::uint64_t{1} << (found - kKinds.begin());
     }

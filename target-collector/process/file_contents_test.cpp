@@ -120,7 +120,7 @@ TEST_F(FileContentsTest, OfAFileThatChangedSinceAreNotKnown) {
     const MappedFile early = mapped(path);
     FileContents quick;
     EXPECT_EQ(text_of(quick.of(early)), content);
-    // Until its time of change is later: the clock of files has steps of some milliseconds.
+    // Written until its time of change is later, because the clock of files has steps of some milliseconds.
     struct stat before {};
     struct stat after {};
     ASSERT_EQ(::stat(path.c_str(), &before), 0);

@@ -17,7 +17,7 @@
 namespace perfleet {
 namespace {
 
-// A file with only a header is what a collector leaves that ended before it recorded.
+// A collector that ended before it recorded leaves a file with only a header.
 bool is_file_with_content(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) {

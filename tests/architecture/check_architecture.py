@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the rules that hold the modules apart. Prints `file:line: what is wrong` and exits 1 when one is broken.
 
-The rules are the tables below: who may include whom, who owns which library, what freestanding code may include, that
-every source belongs to a target, that no two types have one name, what files may not be called, and what texts may not say.
+The rules are the tables below: permitted includes, the owner of each library, includes of freestanding code, a target for
+every source, one name for each type, forbidden names of files, and forbidden words of texts.
 """
 
 import argparse

@@ -138,7 +138,7 @@ class Cycle:
             self._ask_perfleet(totals)
 
     def _ask_perfleet(self, totals):
-        """A second opinion: the ledger that users are shown."""
+        """A second check: the ledger that users see."""
         status, output = self._world.run(
             [self._world.bin("perfleet"), "losses", "--data", self._world.gateway.data, "--format", "json"]
         )

@@ -45,7 +45,7 @@ class Keys:
         os.rename(unfinished, self._place_of(name))
 
     def write_in_place(self, name):
-        """The same again, but for a moment it is empty."""
+        """Writes the same again; for a moment the file is empty."""
         shutil.copyfile(os.path.join(self._folder, f"{name}.pub"), self._place_of(name))
 
     def enrol_strangers(self, count, seed):

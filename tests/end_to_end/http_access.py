@@ -101,7 +101,7 @@ class Guarded(Gateway):
             return text.decode()
 
     def refused(self, *options):
-        """What a gateway says that doesn't start."""
+        """The message of a gateway that doesn't start."""
         done = run(os.path.join(self.bin, "perfleet-gateway"), "--data", self.data, "--listen", "tcp://127.0.0.1:*", "--query",
                    "tcp://127.0.0.1:*", *options, timeout=120)
         check(done.returncode in (1, 2), f"a gateway with {options} ends with {done.returncode}")

@@ -75,7 +75,7 @@ class User:
         self.keys("Enter")
 
     def wait(self, holds, what):
-        """The screen, once it is so."""
+        """The screen, once `holds` is true of it."""
         end = time.monotonic() + TIMEOUT_S
         while True:
             screen = self.screen()

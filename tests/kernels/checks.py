@@ -65,7 +65,7 @@ class Guest:
         return [dict(zip(names, row)) for row in answer["rows"]]
 
     def share_of(self, line, is_one, column="self_samples"):
-        """Of the rows of a table that are one, by weight."""
+        """The share of the rows for which `is_one` holds, by weight."""
         rows = self.rows(line)
         whole = sum(row[column] for row in rows)
         check(whole > 0, f"{line}: no rows")
@@ -252,7 +252,7 @@ def programs_are_within_the_verifiers_limit(guest):
 
 @kernel_check
 def functions_of_a_module(guest):
-    """Hashing by a module's code, with names, beside perf's."""
+    """Samples of a hash that a module computes have the module's function names, as in perf."""
     kernel_root = guest.modules.split("/lib/modules/")[0]
     for module in ("algif_hash", "sha3_generic"):
         guest.run(f"modprobe -d {kernel_root} {module}")

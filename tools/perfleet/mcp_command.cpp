@@ -23,7 +23,7 @@ constexpr std::size_t kRowsMax = 200;
 constexpr const char* kInstructions =
     "Profiles and latencies that perfleet recorded. Begin with `sessions` or `targets` (what there is) and `events` "
     "(what "
-    "was measured); `top` and `tree` say where time went, `series` when, `diff` what changed and whether that is more "
+    "was measured); `top` and `tree` show where time went, `series` when, `diff` what changed and whether that is more "
     "than "
     "noise, `latency` how long operations took, `losses` what is missing. Widths are amounts in the unit of their "
     "column "

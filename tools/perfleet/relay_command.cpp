@@ -82,7 +82,7 @@ void add_otlp_options(CLI::App& command, OtlpRelayOptions& otlp) {
          {"--otlp-give-up-after SECONDS", otlp.give_up_after_s,
           "With --otlp: how long a request is tried again while the receiver is away or busy", shows_default,
           is_between(std::uint64_t{0}, std::uint64_t{604'800})},
-         {"--follow", otlp.follows, "Go on with rows that come later, until SIGINT or SIGTERM", needs("--otlp")},
+         {"--follow", otlp.follows, "Continue with later rows, until SIGINT or SIGTERM", needs("--otlp")},
          {"--data DIR", otlp.source.data, "data folder (default: where `perfleet record` writes), or rados:POOL",
           is_not_empty, needs("--otlp"), excludes({"--gateway"})},
          ceph_conf_row(),

@@ -225,7 +225,7 @@ export class FlameView extends View implements GraphHost {
         return verdict?.total ?? verdict?.self;
     }
 
-    // Of a frame of the inverted graph, whose samples are the innermost function's own.
+    // The verdict on a frame of the inverted graph, whose samples are its innermost function's own.
     private verdictInside(frame: number): Verdict | undefined {
         return this.profile.verdicts.get(this.innermostOf(frame))?.self;
     }

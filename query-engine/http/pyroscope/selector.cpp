@@ -14,7 +14,7 @@ constexpr std::int64_t kMsMax = 9'000'000'000'000;  // some time in the year 225
 
 bool is_of_rows(const std::string& key) { return key == "comm" || key == "unit" || key == "container"; }
 
-// The name as a glob that matches it. What can't be written in a list of globs is any character.
+// The name as a glob that matches it. Characters that a list of globs can't contain become `?`.
 std::string glob_of(const std::string& name) {
     std::string glob;
     for (const char c : name) {

@@ -184,7 +184,7 @@ TEST_F(KernelTimes, AreThoseOfTheFunctionsThatRanAndOfTheirCallers) {
 
 TEST_F(KernelTimes, AreOfTheWantedPathAlone) {
     put(samples_, entries_);
-    // All others still say whose each is.
+    // All others are still attributed.
     EXPECT_EQ(rows_of(answer({{"table", "threads"}, {"path", "interrupt"}}), {"entries", "kernel_time"}),
               (Rows{{"client", {0, 0}}, {"server", {1, 1}}, {"(collector)", {2, 11}}, {"(no sample)", {0, 0}}}));
 }

@@ -314,8 +314,8 @@ private:
         row.end();
     }
 
-    // Pairs of events[0], the outer one, and of the others. Without times the order of their ends is known: within lie
-    // those since the outer pair before, except longer ones and what was logged before these.
+    // Pairs of events[0], the outer one, and of the others. Rows without times are in the order of their ends: within
+    // an outer pair lie those since the previous outer pair, except longer ones and all before a longer one.
     Result<std::vector<TimedPair>> timed_pairs(std::size_t index, const std::vector<std::string>& events,
                                                const std::string& name) {
         const auto rows = PERFLEET_TRY(rows_of_tracepoints(scan_, index, events));

@@ -442,7 +442,7 @@ TEST_F(RadosStore, LosesTheShardThatAnotherHasTakenAndNoOther) {
     EXPECT_EQ(content(*reader()), (std::map<std::string, std::string>{{key(1), "1"}, {neighbours, "2"}}));
 }
 
-// As one that was frozen while another took over: nothing answered for it.
+// As a writer that was frozen while another took over.
 TEST_F(RadosStore, FencesOffAWriterWhoseLeaseWasTaken) {
     const auto old = writer();
     ASSERT_TRUE(put(*old, {{key(1), "1"}}).ok());

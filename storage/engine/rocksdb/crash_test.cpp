@@ -35,9 +35,9 @@ struct Sender {
     TargetId target;
     SessionId session;
     Seq sent;
-    Seq promised;  // acknowledged, or said by a watermark: never sent again
+    Seq promised;  // acknowledged, or covered by a watermark: never sent again
     bool has_samples = false;
-    Seq greatest_sent{};  // ever, also before a crash
+    Seq greatest_sent{};  // of all times, also before a crash
     bool is_removed = false;
 
     [[nodiscard]] Partition partition(Seq seq) const {

@@ -370,7 +370,7 @@ TEST_F(StoreOfThreeFiles, StoresAgainWhatTheLostFileHeldAndNothingElseTwice) {
     EXPECT_TRUE(read_all(**store).has(places_but_of(2)));
 }
 
-// What says that blocks were compacted can't be read, or was taken away: small ones are back beside the compacted one.
+// The record that blocks were compacted can't be read, or was removed: small ones are back beside the compacted one.
 class StoreOfCompactedBlocks : public StoreOfThreeFiles {
 protected:
     // As after the loss of nothing but the deletions.

@@ -72,7 +72,7 @@ protected:
 
     fs::path manifest() { return fs::path{directory_} / manifest_; }
 
-    // What a reader, a check, a writer and all after it see.
+    // The view of a reader, a check, a writer and all after it.
     void expect_mended(const std::string& harm, const std::string& named) {
         SCOPED_TRACE(harm);
         const auto names_it = [&](const std::vector<std::string>& damage) {

@@ -38,7 +38,7 @@ TEST_F(RocksdbStore, KeepsWhatWasSyncedWhenTheWriterIsKilled) {
         }
         child.kill();
         for (std::string line = child.line(); !line.empty(); line = child.line()) {
-            promised = std::stoull(line);  // said before it was killed
+            promised = std::stoull(line);  // reported before it was killed
         }
         const auto expect_promise = [&](const StoreReader& reader) {
             const auto seqs = intact_seqs(reader);

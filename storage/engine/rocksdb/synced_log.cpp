@@ -240,7 +240,7 @@ std::vector<std::string> recorded_log_losses(const std::string& directory) {
     const auto content = read_regular_file(path);
     std::error_code unknown;
     if (!content && fs::symlink_status(path, unknown).type() != fs::file_type::not_found) {
-        return {path.string() + " can't be read: what is lost of write-ahead logs isn't known"};
+        return {path.string() + " can't be read: the losses of write-ahead logs aren't known"};
     }
     std::vector<std::string> losses;
     std::istringstream file{content.value_or("")};

@@ -126,7 +126,7 @@ std::vector<std::string> RecordedCode::warnings() const {
     for (const auto& [pid, count] : replaced_) {
         texts.push_back(folder_ + "/perf-" + std::to_string(pid) + ".map has " + counted_noun(count, "function") +
                         " in whose place others were compiled later: as it has no times, samples of both "
-                        "bear the later name");
+                        "have the later name");
     }
     if (left_out_count_ > 0) {
         texts.push_back(std::to_string(left_out_count_) + " more maps of JIT code weren't read: at most " +

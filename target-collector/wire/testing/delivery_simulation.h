@@ -55,7 +55,7 @@ public:
         return true;
     }
     std::span<const std::byte> borrowed() const override { return borrowed_; }
-    // Time for what is borrowed to be on its way.
+    // Sends some of the borrowed bytes.
     void move() {
         if (!borrowed_.empty() && (is_calm || chance_.one_in(3))) {
             EXPECT_TRUE(std::equal(borrowed_.begin(), borrowed_.end(), as_handed_over_.begin()))

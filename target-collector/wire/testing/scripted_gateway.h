@@ -27,7 +27,7 @@
 
 namespace perfleet {
 
-// The gateway's end, which stands nowhere until it is bound. It works when it is called, on the test's thread: over a
+// The gateway's end, which has no address until it is bound. It works when it is called, on the test's thread: over a
 // Unix socket, sent bytes can be read at once.
 class ScriptedGateway final : private zmtp::Server::Sink {
 public:

@@ -282,7 +282,7 @@ Result<Json> parse_results(std::string_view text, const char* list) {
         }
         return json;
     } catch (const Json::exception&) {
-        return invalid("no valid JSON; is the output whole?");
+        return invalid("invalid JSON; is the output complete?");
     }
 }
 

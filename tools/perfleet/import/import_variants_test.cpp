@@ -415,8 +415,8 @@ TEST(ImportSel4bench, WhatIsWrongIsNamed) {
     const auto of = [](const std::string& result) {
         return read_sel4bench("[{\"Benchmark\": \"b\", \"Results\": [" + result + "]}]", {});
     };
-    EXPECT_NE(refusal(read_sel4bench("[\n{\"a\": 1},\n{]", {})).find("line 3: no valid JSON"), std::string::npos);
-    EXPECT_NE(refusal(read_sel4bench("log\nJSON OUTPUT\n[{\n]", {})).find("line 4: no valid JSON"), std::string::npos);
+    EXPECT_NE(refusal(read_sel4bench("[\n{\"a\": 1},\n{]", {})).find("line 3: invalid JSON"), std::string::npos);
+    EXPECT_NE(refusal(read_sel4bench("log\nJSON OUTPUT\n[{\n]", {})).find("line 4: invalid JSON"), std::string::npos);
     const auto negative = of("{\"Raw results\": [1, -4]}");
     ASSERT_TRUE(negative.ok());
     EXPECT_EQ((*negative)[0].series[0].lost.at(CountName::kLostMalformed), 1U);

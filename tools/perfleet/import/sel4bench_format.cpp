@@ -25,7 +25,7 @@ Result<Json> parse(std::string_view text, std::size_t first_line) {
     } catch (const Json::parse_error& error) {
         const std::string_view before = text.substr(0, error.byte);
         const auto lines = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
-        return invalid(first_line + lines, "no valid JSON from here on; is the output whole?");
+        return invalid(first_line + lines, "invalid JSON from here on; is the output complete?");
     } catch (const Json::out_of_range&) {
         return invalid("a number in the JSON is greater than any that was measured");
     }

@@ -19,8 +19,7 @@ namespace {
 // Opens the file of this build. Errors: kNotFound, naming what was found instead.
 Result<std::unique_ptr<ElfFile>> open_file(const AnnotatedFunction& function, const SymbolPaths& paths) {
     if (!function.image.starts_with('/')) {
-        return Error{ErrorCode::kNotFound,
-                     function.image + " is no file: only the addresses are shown that have samples"};
+        return Error{ErrorCode::kNotFound, function.image + " isn't a file: only addresses with samples are shown"};
     }
     std::vector<std::string> files;
     if (function.build_id.size() > 2 && !paths.build_id_cache.empty()) {
@@ -43,7 +42,7 @@ Result<std::unique_ptr<ElfFile>> open_file(const AnnotatedFunction& function, co
                                          (build_id.empty() ? "not there" : build_id) + ", recorded was " +
                                          function.build_id};
     }
-    return Error{why.code, why.message + "; only the addresses are shown that have samples"};
+    return Error{why.code, why.message + "; only addresses with samples are shown"};
 }
 
 // Samples between two instructions belong to the first: disassembly begins at the function's start.

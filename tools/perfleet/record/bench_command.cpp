@@ -260,7 +260,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
         "perfleet bench [--loops N | --circle I=..,D=..,G=..,S=..] PROGRAM [BENCHMARK...]\n\n"
         "PROGRAM is written with perfleet/bench.h. Each run is a session with every latency, its\n"
         "parameters and the machine's state as labels; a run that fails is stored as failed.\n"
-        "SIGUSR1 prints how a run goes; with --wait the first one starts it. Several runs (-n) are\n"
+        "SIGUSR1 shows a run's progress; with --wait the first one starts it. Several runs (-n) are\n"
         "shown as by latency --runs, one as by latency, those of --circle as by latency --kbench.\n"
         "With --gateway rows stream to a gateway while they are measured, and can be queried there.\n\n"
         "Examples:\n"

@@ -112,7 +112,7 @@ void add_function_options(CLI::App& command, FunctionRunOptions& options) {
         "The second form times each call of a function until Ctrl-C, or until the program\n"
         "ends, and stores each call as a row of a session. IMAGE is a path, or the name of\n"
         "the program or of a library; FUNCTION is a name of its symbol table, also of C++\n"
-        "without parameters. What COMMAND prints goes to standard error. The third form has\n"
+        "without parameters. COMMAND's output goes to standard error. The third form has\n"
         "the time from the begin of a call of A to the next end of one of B in a thread.\n\n"
         "Examples:\n"
         "  perfleet latency --function libc:malloc -- git log\n"

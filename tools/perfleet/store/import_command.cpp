@@ -392,7 +392,7 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
     std::vector<std::string> names{kFrames, kPerfData, kPprof};
     std::ranges::copy(std::views::keys(kReaders), std::back_inserter(names));
     add_options(*command,
-                {{"FILE", options->file, "what to import; - for standard input", is_not_empty, is_required},
+                {{"FILE", options->file, "file to import; - for standard input", is_not_empty, is_required},
                  {"--format FORMAT", options->format,
                   "perf.data (recognised without it: perf's recordings, from files, folders and pipes); "
                   "pprof (recognised; both may be gzip-compressed); kbench (Kanata Bench's serial output), "

@@ -1,4 +1,4 @@
-// Chains that BPF programs unwind, beside those that the same samples' copies of the stack give.
+// Chains that BPF programs unwind, compared with those that the same samples' copies of the stack give.
 #include "target-collector/source/linux/bpf/kernel_unwinder.h"
 
 #include <dlfcn.h>
@@ -99,7 +99,7 @@ struct Compared {
     std::set<std::string> images;
 };
 
-// Every sample comes with a copy, behind what the program says of it. The copy was begun before.
+// Every sample comes with a copy of its stack, which was begun before, after the program's own result.
 Compared compare(const std::function<void()>& work) {
     Worker worker(work);
     PerfSourceOptions options;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* Of linux/types.h and linux/bpf.h what BPF programs of this folder need: those include headers of one machine's C
- * library.
+/* The parts of linux/types.h and linux/bpf.h that BPF programs of this folder need: those headers include headers of
+ * one machine's C library.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-// Time off the CPU beside what the kernel itself counts of it.
+// Time off the CPU, compared with the kernel's own count.
 #include "target-collector/source/linux/bpf/off_cpu_tracer.h"
 
 #include <gtest/gtest.h>

@@ -268,7 +268,7 @@ constexpr Spelling kRefused[] = {
      "'cpu-clock'?"},
     {"cpu/umask=0x100/", "-e cpu/umask=0x100/: 'umask': at most 0xff"},
     {"cpu/umask=x/", "-e cpu/umask=x/: 'umask': a number must follow it, decimal or 0x…"},
-    {"cpu/far=1/", "-e cpu/far=1/: 'far': the kernel wants it in 'config3', which perfleet can't fill in"},
+    {"cpu/far=1/", "-e cpu/far=1/: 'far': the kernel requires it in 'config3', which perfleet can't fill in"},
     {"hv_24x7/clocks/", "-e hv_24x7/clocks/: 'clocks' needs a value of 'domain': write hv_24x7/clocks,domain=…/"},
     {"cpu", "-e cpu: this is a PMU, of which an event is named, as cpu/cache-misses/"},
     {"mrs/tsc/", "-e mrs/tsc/: there is no PMU 'mrs'; did you mean 'msr'?"},

@@ -11,7 +11,7 @@ namespace perfleet {
 
 [[nodiscard]] std::string paranoid_text();
 
-// What gives this program the rights to sample and count all, as the end of a sentence.
+// How to give this program the rights to sample and count everything, as the end of a sentence.
 [[nodiscard]] std::string way_to_rights();
 
 [[nodiscard]] bool is_permission(int error);

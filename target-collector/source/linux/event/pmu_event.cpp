@@ -96,7 +96,7 @@ bool fill_bits(std::string_view format, std::uint64_t value, EventSpec& spec, st
                                   : field == "config2" ? &spec.config2
                                                        : nullptr;
     if (target == nullptr || colon == std::string_view::npos) {
-        trouble = "the kernel wants it in '" + std::string(field) + "', which perfleet can't fill in";
+        trouble = "the kernel requires it in '" + std::string(field) + "', which perfleet can't fill in";
         return false;
     }
     const std::vector<std::uint32_t> bits = parse_cpu_list(format.substr(colon + 1));  // same syntax as a CPU list
