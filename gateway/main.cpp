@@ -390,11 +390,11 @@ int main(int argc, char** argv) {
              "Folder of the public keys of query clients; they have read-only access", is_not_empty,
              needs("--query-key")},
             {"--connections N", arguments.connections_max,
-             "Connections of collectors at once. Default: three quarters of the limit of open files, or what --memory "
-             "is enough for",
+             "Connections of collectors at once. Default: three quarters of the limit of open files, or as many as "
+             "--memory allows",
              is_between(std::size_t{1}, kConnectionsSettableMax, "1 to " + std::to_string(kConnectionsSettableMax))},
             {"--debuginfod URLS", arguments.debuginfod,
-             "Servers of which symbols that the store lacks are fetched once a minute, by `perfleet symbols fetch` "
+             "Servers from which symbols that the store lacks are fetched once a minute, by `perfleet symbols fetch` "
              "beside this process: URLs with blanks between them, as in DEBUGINFOD_URLS. Default: none",
              is_not_empty},
             {"--symbols ask|off", arguments.asks_for_symbols,
@@ -423,13 +423,13 @@ int main(int argc, char** argv) {
              is_made_by(CLI::AsNumberWithUnit{kAgeUnits, CLI::AsNumberWithUnit::UNIT_REQUIRED, "AGE"}),
              is_between(kBucketDurationS, RetentionPolicy::kAgeMaxS, "at least 1h")},
             {"--retain-bytes BYTES", arguments.retained.size_bytes,
-             "Drop the oldest hours when the store takes more than this: bytes, or with k, m, g, t; looked at "
-             "once a minute, and the current hour stays. Default: no limit",
+             "Drop the oldest hours when the store takes more than this: bytes, or with k, m, g, t; checked once a "
+             "minute, and the current hour stays. Default: no limit",
              is_size, is_between(std::uint64_t{1}, std::uint64_t{1} << 60, "at least 1 byte")},
             {"--retention FILE", arguments.retention,
-             "File of retention classes, for sessions that are kept for other times than the rest. Lines like `class "
+             "File of retention classes, for sessions that are kept longer or shorter than the rest. Lines like `class "
              "dev 1 {env=\"dev\"} keep 3d`, `class boards 2 {arch=\"aarch64\"} with tracepoint keep 90d 50g`, `default "
-             "keep 30d 200g`; the first class that fits counts. Read at the start",
+             "keep 30d 200g`; the first class that matches applies. Read at the start",
              is_not_empty, excludes({"--retain", "--retain-bytes"})},
         });
     add_options(app, http_rows(arguments.http), "HTTP");

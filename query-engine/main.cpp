@@ -283,7 +283,7 @@ int main(int argc, char** argv) {
             {"--symfs DIR", arguments.paths.symfs, "look for images below this folder", is_not_empty,
              is_checked_by(CLI::ExistingDirectory)},
             memory_row(arguments.memory_size_bytes,
-                       "what all queries together may take for what they read and count: bytes, or with k, m, g. On "
+                       "memory of all queries together for rows and sums: bytes, or with k, m, g. On "
                        "top of it come up to 64 MiB for the program and its connections, and the store's cache"),
             log_level_row(arguments.log_level),
             log_format_row(arguments.log_format),

@@ -10,8 +10,8 @@ OptionTable<HtmlOptions> make_options() {
     OptionTable<HtmlOptions> table;
     table
         .value({"before", OptionType::kText, "SIDE",
-                "compare with this: a session (digits, last~1), '{version=\"1\"}', -2h..-1h, or several of them; "
-                "what it leaves out is as selected"},
+                "compare with this: a session (digits, last~1), '{version=\"1\"}', -2h..-1h, or several of them; parts "
+                "that it omits are those of the selection"},
                &HtmlOptions::before)
         .flag("within-run", &HtmlOptions::is_within_run,
               "with --before: verdicts are about these runs, not about further ones, as in perfleet diff")

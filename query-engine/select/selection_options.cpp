@@ -174,7 +174,7 @@ OptionTable<Selection> make_table(UtcNs now) {
                 return Done{};
             })
         .text({"measure", OptionType::kText, "WHAT",
-               "what widths mean: amount (default), what the event counts, such as ns or bytes; or samples"},
+               "meaning of widths: amount (default) of the event, such as ns or bytes; or samples"},
               [](const std::string& text, Selection& selection) -> Result<Done> {
                   if (text != "amount" && text != "samples") {
                       return option_error("measure", text, "amount or samples");
@@ -220,7 +220,7 @@ OptionTable<Selection> make_table(UtcNs now) {
         .value({.name = "memory",
                 .type = OptionType::kSize,
                 .value_name = "SIZE",
-                .summary = "memory for what is read and counted: bytes, or with k, m, g (default: 1g)",
+                .summary = "memory for rows and sums: bytes, or with k, m, g (default: 1g)",
                 .min = static_cast<double>(limits::kQueryMemorySizeBytesMin),
                 .max = kMemorySizeBytesMax},
                &Selection::memory_size_bytes_max)

@@ -28,7 +28,7 @@ namespace {
 
 constexpr const char* kSharesFooter =
     "Shares are of samples: of n samples one is known to 100/sqrt(n) percentage points at\n"
-    "worst, and an address may lie some instructions behind its cause (docs/statistics.md).";
+    "worst, and an address may lie some instructions after its cause (docs/statistics.md).";
 
 Result<Scan> open_scan(const QueryInput& input) {
     auto scan = PERFLEET_TRY(Scan::open(input.store, input.selection, input.context));

@@ -306,7 +306,7 @@ std::vector<OptionRow> sampling_rows(CommandLine& line, bool is_top) {
         {"-a,--all-cpus", options.all_cpus, "Everything that runs on the machine"},
         {is_top ? "-p PID" : "-p,--pid PID", options.pids, "Processes, with their threads and children",
          is_checked_by(check_process_id), is_comma_list},
-        {"-u,--uid USER", line.user, "The processes that a user runs now, and what they start"},
+        {"-u,--uid USER", line.user, "The processes that a user runs now, and their children"},
         {is_top ? "-K,--all-user,--hide_kernel_symbols" : "--all-user", options.all_user, "User space only"},
         {is_top ? "-U,--all-kernel,--hide_user_symbols" : "--all-kernel", options.all_kernel, "The kernel only"}};
 }
@@ -334,10 +334,10 @@ void add_common_options(CLI::App& app, CommandLine& line) {
           "Refuse a frequency above the kernel's limit, instead of sampling at the limit"},
          {"--jitter PERCENT[,SEED]", [&options](const std::string& text) { choose_jitter(text, options); },
           "With -c: how far the periods of processors and threads may be off N, in percent, so that no loop of a "
-          "program is in step with all of them; each sample weighs its own. 0: all are N. With a number behind it the "
-          "same periods each time (default: 10)"},
+          "program is in step with all of them; each sample weighs its own. 0: all are N. With a SEED the periods are "
+          "the same each time (default: 10)"},
          {"-d", [&options] { options.details.fields |= type::kAddr | type::kDataSrc; },
-          "Record the address of data that a sample is about, where the event has one, such as page-faults"},
+          "Record the data address of each sample, if the event has one, such as page-faults"},
          {"--phys-data", [&options] { options.details.fields |= type::kAddr | type::kPhysAddr; },
           "Record the address of data as a physical one, too"},
          {"--data-page-size", [&options] { options.details.fields |= type::kAddr | type::kDataPageSize; },
@@ -351,7 +351,7 @@ void add_common_options(CLI::App& app, CommandLine& line) {
          {"-b,--branch-any", [&options] { choose_branches("any", options); },
           "Record the latest branches with each sample, where the processor keeps them"},
          {"-j,--branch-filter FILTER", [&options](const std::string& list) { choose_branches(list, options); },
-          "Only those of these kinds: any, any_call, any_ret, ind_call, call, cond, u, k … with commas"},
+          "Only branches of these kinds: any, any_call, any_ret, ind_call, call, cond, u, k … with commas"},
          {"-I{all},--intr-regs{all}", line.interrupt_registers,
           "Record the registers where a sample interrupted: all, or with commas those of a list: --intr-regs=ax,ip. "
           "'perfleet script -F +iregs' prints them"},
@@ -365,12 +365,12 @@ void add_common_options(CLI::App& app, CommandLine& line) {
          {"-C,--cpu LIST", [&line](const std::string& list) { line.cpu_lists.push_back(list); },
           "Only these CPUs: 0,2-3. Alone, or with a command, everything that runs on them",
           is_checked_by(check_cpu_list), is_called_in_order},
-         {"-t,--tid TID", options.tids, "Threads, without what they start", is_checked_by(check_process_id),
+         {"-t,--tid TID", options.tids, "Threads, without their children", is_checked_by(check_process_id),
           is_comma_list},
          {"-i,--no-inherit", [&options] { options.is_inherited = false; },
           "Without the threads and processes that start later"},
          {"-D,--delay MS", options.delay_ms,
-          "Begin to sample so many milliseconds after the start; -1: when 'perfleet control' says so",
+          "Begin to sample so many milliseconds after the start; -1: at a request of 'perfleet control'",
           is_checked_by(check_delay)},
          {"--label KEY=VALUE", line.labels, "A label of this target, KEY=VALUE", is_label},
          {"--machine-state", line.has_machine_state,
@@ -382,7 +382,7 @@ void add_common_options(CLI::App& app, CommandLine& line) {
          {"-m,--mmap-pages,--ring-pages PAGES|SIZE",
           [&options](const std::string& text) { options.ring_pages = ring_pages_of(text); },
           "The kernel's ring on each CPU: pages, or a size (64K, 1M), rounded up to a power of two. Default: 1 MB; "
-          "where stacks are copied (-g) what half a second of copies takes, of 64 MB for all CPUs, but 1 MB at least"},
+          "if stacks are copied (-g), enough for half a second of copies, from 1 MB to a total of 64 MB for all CPUs"},
          {"--ring-size SIZE", options.collector_ring_size_bytes, "Size of the collector's own ring (KB, MB)", is_size,
           is_checked_by(check_size_from(kBatchRingSizeBytesMin))},
          {"--spool-size SIZE", options.spool_size_bytes,
@@ -395,12 +395,13 @@ void add_common_options(CLI::App& app, CommandLine& line) {
           "Don't keep the symbol tables of sampled files in the store: a file that is rebuilt or removed loses its "
           "names"},
          {"--cache DIR", options.cache_folder,
-          "Folder where symbols and tables for unwinding are kept for later sessions, at most 256 MiB; nobody else may "
-          "write to it. none: they are made anew. Default: $XDG_CACHE_HOME/perfleet, or ~/.cache/perfleet",
+          "Folder where symbols and tables for unwinding are kept for later sessions, at most 256 MiB; no other user "
+          "may write to it. none: they are made anew. Default: $XDG_CACHE_HOME/perfleet, or ~/.cache/perfleet",
           is_not_empty}});
     add_perf_record_options(app, [&line](const std::string& note) { line.notes.push_back(note); });
     add_options(app, {{"command COMMAND", options.command,
-                       "The command to profile, after --; with -a, -C, -p, -t or --uid it says how long", is_at_end}});
+                       "The command to profile, after --; with -a, -C, -p, -t or --uid recording lasts as long as it",
+                       is_at_end}});
 }
 
 void add_record_options(CLI::App& app, CommandLine& line) {
@@ -409,8 +410,8 @@ void add_record_options(CLI::App& app, CommandLine& line) {
         {{"--data DIR", line.data_folder,
           "Folder of the store. Default: $XDG_DATA_HOME/perfleet, else ~/.local/share/perfleet", is_not_empty},
          {"-o,--output FILE", line.output_file,
-          "Write a file, too, at the end: perf.data, or what its name ends in (.html, .svg, .json, .speedscope.json, "
-          ".pb.gz, .folded); a FILE that is there is kept as FILE.old",
+          "Also write a file at the end: perf.data, or the format of its suffix (.html, .svg, .json, .speedscope.json, "
+          ".pb.gz, .folded); an existing FILE is kept as FILE.old",
           is_not_empty},
          {"-q,--quiet", line.is_quiet, "Print errors only"},
          {"--switch-output{signal}", line.switch_output,
@@ -501,7 +502,7 @@ void describe_command_line(CommandLineForm form, CLI::App& app, CommandLine& lin
     is_record ? add_record_options(app, line) : add_collector_options(app, line);
     add_options(
         app, {{"--list-events", line.lists_events,
-               "List named events, and whether this machine counts them, and exit; behind it: parts of names or globs, "
+               "List named events, and whether this machine counts them, and exit; after it: parts of names or globs, "
                "also of tracepoints"}});
     add_common_options(app, line);
 }

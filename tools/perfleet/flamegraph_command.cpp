@@ -159,10 +159,10 @@ void add_flamegraph_command(CLI::App& app, Invocation& invocation) {
         });
     add_options(*command, {{"-o,--output FILE.html", options->page.output,
                             "the page to write: one file, which needs no network; .svg and .png are pictures, other "
-                            "ends are as of perfleet export",
+                            "suffixes are those of perfleet export",
                             is_not_empty},
                            force_row(options->page.is_forced),
-                           {"--open", options->is_opened, "show the page in a browser, where one is"},
+                           {"--open", options->is_opened, "show the page in a browser, if there is one"},
                            {"file FILE", options->words,
                             "a perf.data file or a profile of pprof, as -i; after --: a command and its arguments, "
                             "which are recorded first, into --data. Without -o the page is flamegraph.html then"},

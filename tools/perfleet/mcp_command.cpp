@@ -93,7 +93,7 @@ Result<int> serve(const QueryOptions& source) {
 }
 
 constexpr const char* kMcpFooter =
-    "Speaks JSON-RPC, a message a line, until its input ends. Nothing can be changed by it. An\n"
+    "Uses JSON-RPC, a message a line, until its input ends. It can't change anything. An\n"
     "assistant's configuration names it so:\n\n"
     "  {\"mcpServers\": {\"perfleet\": {\"command\": \"perfleet\", \"args\": [\"mcp\"]}}}";
 

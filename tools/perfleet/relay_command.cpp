@@ -75,12 +75,12 @@ void add_otlp_options(CLI::App& command, OtlpRelayOptions& otlp) {
          {"--otlp-header NAME=VALUE", otlp.headers,
           "A header of each request; others can read command lines: tokens belong in --otlp-header-file", is_not_empty,
           is_one_each, needs("--otlp")},
-         {"--otlp-header-file FILE", otlp.header_file, "Headers, `NAME: VALUE` a line; nobody else may read the file",
+         {"--otlp-header-file FILE", otlp.header_file, "Headers, `NAME: VALUE` a line; no other user may read the file",
           is_not_empty, needs("--otlp")},
          {"--otlp-ca FILE", otlp.ca_file, "Authorities (PEM) of the receiver's certificate, in place of the system's",
           is_not_empty, needs("--otlp")},
          {"--otlp-give-up-after SECONDS", otlp.give_up_after_s,
-          "With --otlp: how long a request is tried again while the receiver is away or busy", shows_default,
+          "With --otlp: how long a request is repeated while the receiver is unavailable or busy", shows_default,
           is_between(std::uint64_t{0}, std::uint64_t{604'800})},
          {"--follow", otlp.follows, "Continue with later rows, until SIGINT or SIGTERM", needs("--otlp")},
          {"--data DIR", otlp.source.data, "data folder (default: where `perfleet record` writes), or rados:POOL",
@@ -95,12 +95,12 @@ void add_otlp_options(CLI::App& command, OtlpRelayOptions& otlp) {
 }
 
 constexpr const char* kRelayFooter =
-    "Targets without an operating system or without entropy for keys (boards, seL4, images) come\n"
-    "in over sockets of this machine, or sit at serial lines. Each has a connection\n"
-    "of its own to the gateway; all are the target that the key was enrolled for,\n"
-    "whatever they call themselves: one relay and one key for each target that is to\n"
-    "have a name. Nothing is dropped, nothing kept: when the gateway takes no more,\n"
-    "the targets wait, and keep what they have. It takes up to 64 MiB of memory, and for each\n"
+    "Targets without an operating system or without entropy for keys (boards, seL4, images) connect\n"
+    "over sockets of this machine, or over serial lines. Each has a connection of its\n"
+    "own to the gateway; all are the target that the key was enrolled for, whatever\n"
+    "name they state: one relay and one key for each target that needs a name.\n"
+    "Nothing is dropped, nothing kept: when the gateway accepts no more, the targets\n"
+    "wait, and keep their rows. It takes up to 64 MiB of memory, and for each\n"
     "target at most 12 MiB, which is three messages of the greatest size.\n\n"
     "  perfleet keygen board-7             # board-7.pub goes into ./collectors there\n"
     "  perfleet relay --listen tcp://127.0.0.1:7411 --gateway tcp://GATEWAY:7411 \\\n"
@@ -114,7 +114,7 @@ constexpr const char* kRelayFooter =
 
 void add_relay_command(CLI::App& app, Invocation& invocation) {
     const auto [command, options] = add_command<RelayCommandOptions>(
-        app, invocation, "relay", "Connect targets without keys to a gateway with keys; or send rows on as OTLP",
+        app, invocation, "relay", "Connect targets without keys to a gateway with keys; or send rows as OTLP",
         run_relay);
     add_options(*command,
                 {{"--listen ENDPOINT", options->listen,

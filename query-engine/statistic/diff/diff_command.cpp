@@ -136,7 +136,7 @@ const OptionTable<DiffRequest>& diff_options() {
                    "which of latencies, with commas (default: 90,95,99); none: their means alone"},
                   read_percentiles)
             .text({"primary", OptionType::kText, "EVENT",
-                   "test the mean of this event, or what --fail-if names, alone, and correct the others among "
+                   "test the mean of this event, or the figures of --fail-if, alone, and correct the others among "
                    "themselves"},
                   [](const std::string& text, DiffRequest& request) -> Result<Done> {
                       request.options.primary = text;
@@ -149,14 +149,13 @@ const OptionTable<DiffRequest>& diff_options() {
                      request.options.row_count_max = std::get<std::uint64_t>(value);
                      return Done{};
                  })
-            .add({"checklist", OptionType::kFlag, "",
-                  "name the labels about how they were measured that not all runs have"},
+            .add({"checklist", OptionType::kFlag, "", "name labels about the measurement that some runs lack"},
                  [](const OptionValue&, DiffRequest& request) -> Result<Done> {
                      request.options.names_checklist = true;
                      return Done{};
                  })
             .add({"within-run", OptionType::kFlag, "",
-                  "verdicts of these runs alone, whatever the next ones would bring: for one run a side"},
+                  "verdicts about these runs alone, not about further ones: for one run a side"},
                  [](const OptionValue&, DiffRequest& request) -> Result<Done> {
                      request.options.within_run = true;
                      return Done{};

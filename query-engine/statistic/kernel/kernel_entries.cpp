@@ -411,7 +411,7 @@ const OptionTable<KernelEntryOptions>& kernel_entry_options() {
                      {"threads", KernelEntryTable::kThreads},
                      {"functions", KernelEntryTable::kFunctions},
                      {"matches", KernelEntryTable::kMatches}})
-            .choice({.name = "by", .value_name = "WHAT", .summary = "what durations are grouped by (default: path)"},
+            .choice({.name = "by", .value_name = "WHAT", .summary = "grouping of durations (default: path)"},
                     &KernelEntryOptions::key,
                     {{"path", KernelEntryKey::kPath},
                      {"syscall", KernelEntryKey::kSyscall},

@@ -151,7 +151,7 @@ OptionTable<LatencyOptions> make_table() {
                  return choose(mode == "sel4bench-legacy" ? LatencyView::kLegacy : LatencyView::kBernat, "mode " + mode,
                                latency);
              })
-        .add({"checklist", OptionType::kFlag, "", "name the labels about how it was measured that a run doesn't have"},
+        .add({"checklist", OptionType::kFlag, "", "name labels about the measurement that a run lacks"},
              [](const OptionValue&, LatencyOptions& latency) -> Result<Done> {
                  latency.shows_checklist = true;
                  return Done{};

@@ -488,7 +488,7 @@ const OptionTable<TracepointOptions>& tracepoint_options() {
             .text({"combine", OptionType::kText, "A+B",
                    "paths that were measured in parts, as one: the event that begins a path, then the others"},
                   chooser(TracepointView::kCombined, "combine", '+', false))
-            .text({"overhead", OptionType::kText, "INNER,OUTER", "what a pair costs, from nested empty pairs"},
+            .text({"overhead", OptionType::kText, "INNER,OUTER", "the cost of a pair, from nested empty pairs"},
                   chooser(TracepointView::kOverhead, "overhead"))
             .choice({.name = "mode",
                      .value_name = "MODE",
@@ -498,7 +498,7 @@ const OptionTable<TracepointOptions>& tracepoint_options() {
                    "values without the effective overhead, and without the total one for each pair inside, in cycles"},
                   read_overheads)
             .text({"inner", OptionType::kText, "EVENTS",
-                   "with --correct: events whose pairs count where they lie within"},
+                   "with --correct: events whose pairs are subtracted if they lie within"},
                   read_inner)
             .count("inner-pairs", "N", "with --correct: the number of pairs inside each",
                    &TracepointOptions::inner_pairs)

@@ -420,7 +420,7 @@ OptionTable<TopOptions> make_top_options() {
     table.list("by", "WHAT", key_names() + " or a label of sessions; several with commas", read_by, {"s", "sort"})
         .value({"callers", OptionType::kText, "FUNCTION", "instead: callers of this function, by samples"},
                &TopOptions::callers_of)
-        .flag("no-children", &TopOptions::self_only, "leave out what callees took")
+        .flag("no-children", &TopOptions::self_only, "leave out the time of callees")
         .value({.name = "min-percent",
                 .type = OptionType::kReal,
                 .value_name = "P",

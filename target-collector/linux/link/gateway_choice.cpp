@@ -29,17 +29,18 @@ Result<std::vector<ConnectKeys>> GatewayChoice::load_keys() const {
 }
 
 std::vector<OptionRow> gateway_rows(GatewayChoice& options) {
-    return {{"--gateway ENDPOINT", options.gateways,
-             "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used, or the one to which it sends "
-             "the target",
-             is_not_empty, passes([](const std::string& text) { return check_peer_endpoint("--gateway", text); }),
-             is_comma_list},
-            {"--key FILE", options.key_file, "The target's secret key (perfleet keygen); nobody else may read the file",
-             is_not_empty, needs("--gateway-key")},
-            {"--gateway-key KEY", options.gateway_keys,
-             "The gateway's public key: its file, or the 40 characters; another gateway gets nothing. Of several "
-             "gateways one key for all, or one for each in their order",
-             is_not_empty, is_comma_list, needs("--key")}};
+    return {
+        {"--gateway ENDPOINT", options.gateways,
+         "Gateways as tcp://HOST:PORT or ipc://PATH; the first that answers is used, or the one to which it sends "
+         "the target",
+         is_not_empty, passes([](const std::string& text) { return check_peer_endpoint("--gateway", text); }),
+         is_comma_list},
+        {"--key FILE", options.key_file, "The target's secret key (perfleet keygen); no other user may read the file",
+         is_not_empty, needs("--gateway-key")},
+        {"--gateway-key KEY", options.gateway_keys,
+         "The gateway's public key: its file, or the 40 characters; another gateway gets nothing. Of several "
+         "gateways one key for all, or one for each in their order",
+         is_not_empty, is_comma_list, needs("--key")}};
 }
 
 }  // namespace perfleet

@@ -129,7 +129,7 @@ void add_annotate_command(CLI::App& app, Invocation& invocation) {
     add_options(
         *command,
         {{"words SYMBOL", options->words,
-          "the function, as perfleet top names it (as --symbol); before it may stand a FILE, as of -i", is_not_empty},
+          "the function, as perfleet top names it (as --symbol); a FILE, as of -i, may come before it", is_not_empty},
          {"--objdump PATH", options->objdump, "the objdump that disassembles (default: objdump)", is_not_empty},
          {"--no-source", options->has_no_source, "leave out the lines of the source"},
          {"--inlines", options->has_inlines, "name the functions that were inlined, and where",

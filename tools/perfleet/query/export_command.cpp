@@ -176,9 +176,9 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
     }
     add_options(
         *command,
-        {{"--to FORMAT", options->format, "default: what the file's name ends in. " + summary, is_one_of(names)},
+        {{"--to FORMAT", options->format, "default: by the suffix of the file's name. " + summary, is_one_of(names)},
          {"-o,--output FILE", options->output,
-          "file to write; - for standard output. Default: perf.data, or profile and what the format's names end in",
+          "file to write; - for standard output. Default: perf.data, or profile with the format's suffix",
           is_not_empty},
          force_row(options->is_forced, " (without: a perf.data is kept as FILE.old, others are an error)")});
     add_options(*command, options_of_formats(), options->query.values);

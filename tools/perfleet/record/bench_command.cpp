@@ -281,11 +281,11 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
           "Accumulated latencies as Kanata Bench has them: initial test size I, delta D, G groups of S tests",
           excludes({"--loops"})},
          {"--cpu LIST", options->cpu_list,
-          "The CPUs to run on, a thread on each, begun together (default: an isolated one, or the last)"},
+          "The CPUs to run on, a thread on each, started together (default: an isolated one, or the last)"},
          {"-n,--runs N", options->run_count, "Runs of each benchmark (default: 1)", is_between(1U, kBenchRunsMax)},
          {"--seed N", options->seed, "Of the benchmarks' random input (default: 1)"},
-         {"--strict", options->is_strict, "Refuse to run where the machine isn't quiet and steady, instead of warning"},
-         {"--wait", options->waits, "Begin each run when SIGUSR1 comes"},
+         {"--strict", options->is_strict, "Refuse to run, instead of warning, if the machine isn't quiet and steady"},
+         {"--wait", options->waits, "Begin each run at SIGUSR1"},
          {"--label KEY=VALUE", options->labels, "A label of the runs, KEY=VALUE", is_label}});
     add_options(*command, destination_rows(options->data, *options));
     add_options(*command, output_rows(options->output));

@@ -567,12 +567,12 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
         app, invocation, "compare", "Run two programs in turns and show the differences", run_compare);
     command->footer(
         "perfleet compare [-n RUNS] -- A... [::: B... [::: C...]]\n\n"
-        "Each turn runs all commands, in an order that is drawn. Times and counts of each run are\n"
+        "Each turn runs all commands, in random order. Times and counts of each run are\n"
         "stored as a session with the labels comparison and side; the verdict on two is that of\n"
         "perfleet diff; more are compared with the first, or --reference, and corrected together:\n"
-        "--fail-if, --percentiles and --profile compare each as perfleet diff does. What commands\n"
-        "print on standard output is dropped. A run that fails ends it. --profile profiles each in\n"
-        "runs of their own, so that sampling costs no measured time.\n\n"
+        "--fail-if, --percentiles and --profile compare each as perfleet diff does. Standard output\n"
+        "of commands is dropped. A failed run ends the comparison. --profile profiles each in runs\n"
+        "of their own, so that sampling costs no measured time.\n\n"
         "Examples:\n"
         "  perfleet compare -- ./old input ::: ./new input\n"
         "  perfleet compare --precision 1 --fail-if 'mean(elapsed) > 5%' -- ./old ::: ./new\n"
@@ -590,12 +590,12 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
          {"--precision P", options->precision_percent,
           "Run until the change of the elapsed time, or of one command its mean, is known to +- P percent",
           is_between(0.01, 1'000.0)},
-         {"--reference WHICH", options->reference, "Its number or text: what others are compared with"},
+         {"--reference WHICH", options->reference, "The command with which others are compared: its number or text"},
          {"-L,--parameter,--parameter-list NAME VALUE...", options->plan.parameters,
           "Run with each value in place of {NAME}: words, or a range 1..8; several make all combinations",
           takes_name_and_values},
          {"-S,--shell SHELL", options->plan.shell,
-          "Run each command by it (sh, bash); quoted ones need no :::", is_not_empty},
+          "Run each command by this shell (sh, bash); quoted ones need no :::", is_not_empty},
          {"-p,--prepare TEXT", options->plan.prepare,
           "Shell command before each run: one for all, or one for each command", is_one_each},
          {"-s,--setup TEXT", options->plan.setup, "Shell command before the first run of each command"},

@@ -129,19 +129,19 @@ void add_function_options(CLI::App& command, FunctionRunOptions& options) {
           is_checked_by(CLI::PositiveNumber), is_in_group(kGroup)},
          {"-a,--all-cpus", options.all_cpus, "with --function: of all processes of this machine", is_in_group(kGroup)},
          {"-f,--follow", options.follows_children,
-          "with --function: also of processes that these, or COMMAND, start; the probes stand in the whole machine "
-          "then, and slow calls of others, too",
+          "with --function: also of processes that these, or COMMAND, start; then the probes are active in the whole "
+          "machine, and slow calls of others, too",
           is_in_group(kGroup)},
          {"--no-rows", options.counts_only,
           "with --function: no row a call, only a log2 histogram, which is counted in the kernel and costs less",
           is_in_group(kGroup)},
          {"--uretprobe", options.uses_uretprobes,
-          "with --function: let the kernel catch returns by an address of its own on the stack, where code can't be "
-          "read; ends programs that switch stacks or throw exceptions within a call",
+          "with --function: if code can't be read, let the kernel catch returns by an address of its own on the stack; "
+          "crashes programs that switch stacks or throw exceptions within a call",
           is_in_group(kGroup)},
          {"--objdump PATH", options.objdump, "with --function: the objdump that reads their code", is_in_group(kGroup)},
          {"command COMMAND", options.command,
-          "with --function: the program to run, after --; with -p or -a it says for how long"}});
+          "with --function: the program to run, after --; with -p or -a measuring lasts as long as it"}});
     command.positionals_at_end();
 }
 

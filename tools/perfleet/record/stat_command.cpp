@@ -338,7 +338,7 @@ void add_stat_command(CLI::App& app, Invocation& invocation) {
         *command,
         {{"-e,--event EVENTS", options->events, "Events as for `perfleet record`, with commas between", is_one_each},
          {"-r,--repeat N", options->run_count, "Number of runs", is_between(1U, kRunsMax)},
-         {"-I,--interval-print MS", options->interval_ms, "Count anew every so many milliseconds",
+         {"-I,--interval-print MS", options->interval_ms, "Print counts every so many milliseconds",
           is_between(kIntervalMsMin, kIntervalMsMax), excludes({"--repeat"})},
          {"-a,--all-cpus", options->all_cpus, "Everything on this machine, while COMMAND runs or until Ctrl-C"},
          {"-p,--pid PID", options->pids, "These processes, while COMMAND runs, or until they end or Ctrl-C",

@@ -47,10 +47,10 @@ void add_backup_commands(CLI::App& app, Invocation& invocation) {
     const auto [backup, options] = add_command<BackupOptions>(
         app, invocation, "backup", "Copy a store as it is now, also beside a live gateway", run_backup);
     backup->footer(
-        "Table files are shared with the store by hard links where both are on one file\n"
+        "Table files are shared with the store by hard links if both are on one file\n"
         "system: that takes no time and no space, and protects from deletion, not from a\n"
-        "broken disk. The backup gets its name when it is whole; what an interrupted one\n"
-        "leaves is called DIR.incomplete, and the next one of that name replaces it.");
+        "broken disk. The backup gets its name when it is complete; an interrupted one\n"
+        "is called DIR.incomplete, and the next one of that name replaces it.");
     add_options(*backup,
                 {{"--data DIR", options->from, "Folder of the store", is_not_empty, shows_default},
                  {"--to DIR", options->to, "Folder of the backup: a new or an empty one", is_not_empty, is_required}});
@@ -59,8 +59,8 @@ void add_backup_commands(CLI::App& app, Invocation& invocation) {
         add_command<BackupOptions>(app, invocation, "restore", "Make a store of a backup", run_backup);
     restored->what = "restore";
     restore->footer(
-        "The backup stays as it is. What collectors have delivered since it was made is\n"
-        "not in it, and they don't send it again: ledgers name those rows as missing.");
+        "The backup stays as it is. Rows that collectors delivered after it was made are\n"
+        "not in it, and they don't send them again: ledgers name those rows as missing.");
     add_options(*restore, {{"--from DIR", restored->from, "Folder of the backup", is_not_empty, is_required},
                            {"--data DIR", restored->to, "Folder of the store: a new or an empty one", is_not_empty,
                             is_required}});

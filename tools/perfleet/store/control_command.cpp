@@ -163,7 +163,7 @@ void add_control_command(CLI::App& app, Invocation& invocation) {
         "that may write there. Requests apply to running sessions; a restarted collector follows its own command line. "
         "perfleet controls lists the changes, and "
         "perfleet sessions shows stopped sessions.\n\n"
-        "Exit status: 1 also where a session didn't apply the request.");
+        "Exit status: 1 also if a session didn't apply the request.");
     const CLI::Range at_least_one{std::uint64_t{1}, std::uint64_t{INT64_MAX}, "at least 1"};
     add_options(
         *command,

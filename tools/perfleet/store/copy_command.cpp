@@ -84,7 +84,7 @@ void add_copy_command(CLI::App& app, Invocation& invocation) {
         "new, or holds an earlier copy or other sessions. Data already there stay as they\n"
         "are. An interrupted copy continues when it is started again; repeated, it\n"
         "adds later data.\n\n"
-        "Exit status: 1 also where something wasn't copied, or differs.");
+        "Exit status: 1 also if something wasn't copied, or differs.");
     add_options(*command,
                 {{"--data DIR", options->data, "Store to copy: its folder, or rados:POOL[/NAMESPACE]", is_not_empty,
                   shows_default},

@@ -370,13 +370,13 @@ void add_kernel_log_options(CLI::App& command, ImportOptions& options) {
     ImportHints& hints = options.hints;
     add_options(
         command,
-        {{"--log-index N", hints.log_index, "sel4-entries, sel4-tracepoints: what seL4_BenchmarkFinalizeLog returned",
+        {{"--log-index N", hints.log_index, "sel4-entries, sel4-tracepoints: result of seL4_BenchmarkFinalizeLog",
           is_checked_by(check_not_negative)},
          {"--max-tracepoints N", hints.tracepoint_count, "sel4-tracepoints: the kernel's KernelMaxNumTracePoints",
           is_checked_by(check_not_negative)},
          {"--kernel-version VERSION", hints.kernel_version,
-          "sel4-…: of the kernel (default: as of 14.0.0; before, paths were numbered otherwise)"},
-         {"--mcs", hints.is_mcs, "sel4-entries: the kernel is an MCS one, which numbers system calls otherwise"},
+          "sel4-…: of the kernel (default: as of 14.0.0; earlier ones numbered paths differently)"},
+         {"--mcs", hints.is_mcs, "sel4-entries: the kernel is an MCS one, which numbers system calls differently"},
          {"--points EVENT=FILE", options.point_files,
           "sel4-entries: timestamps that a program took with the same cycle counter, one a line", is_not_empty,
           is_one_each},
@@ -397,10 +397,10 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
                   "perf.data (recognised without it: perf's recordings, from files, folders and pipes); "
                   "pprof (recognised; both may be gzip-compressed); kbench (Kanata Bench's serial output), "
                   "columns (numbers), bernat (his module's results), sel4bench (its JSON, or the console's "
-                  "output with it), utilisation (what seL4_BenchmarkDumpAllThreadsUtilisation prints); "
+                  "output with it), utilisation (output of seL4_BenchmarkDumpAllThreadsUtilisation); "
                   "go-bench, google-benchmark, hyperfine (results that are recognised, too); bytes "
                   "of memory: sel4-entries, sel4-tracepoints (the log buffer), sel4-utilisation (13 words a "
-                  "thread); frames (recognised: what perfleet-collector --output or a target's file sink wrote)",
+                  "thread); frames (recognised: output of perfleet-collector --output or of a target's file sink)",
                   is_checked_by(CLI::IsMember(names).description(""))}});
     add_options(*command, destination_rows(options->data, *options));
     add_options(
@@ -424,8 +424,8 @@ void add_import_command(CLI::App& app, Invocation& invocation) {
          {"--delta N", options->hints.test_size_delta, "… and each next one is greater by this",
           is_checked_by(check_not_negative)},
          {"--new-session", options->is_new_session,
-          "frames: of a target without entropy, whose session is given here: another run, though it left the same "
-          "bytes as one that is there"},
+          "frames: of a target without entropy, whose session is made here: another run, even with the same bytes as a "
+          "stored one"},
          {"--symfs DIR", options->symfs,
           "perf.data with copied stacks (--call-graph dwarf): programs and libraries lie below this folder"}});
     add_kernel_log_options(*command, *options);
