@@ -144,7 +144,7 @@ TEST(RetentionRules, AreReadFromAFile) {
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(read->rest.age_s, 12 * 3'600);
     write("default keep\n");
-    EXPECT_EQ(load_retention_rules(file).error().message.find(file + ":1: what is kept"), 0U);
+    EXPECT_EQ(load_retention_rules(file).error().message.find(file + ":1: its limits are missing"), 0U);
     write(std::string(RetentionRules::kFileSizeBytesMax + 1, '\n'));
     EXPECT_NE(load_retention_rules(file).error().message.find("larger than"), std::string::npos);
     std::remove(file.c_str());

@@ -127,7 +127,7 @@ TEST(BenchmarkFormats, WhatIsNoneIsRefused) {
     for (const auto& [reader, text, reason] :
          {std::tuple{&read_go_bench, "PASS\n", "expected lines of go test -bench"},
           {&read_google_benchmark, "{\"benchmarks\": []}", "that are no aggregates"},
-          {&read_google_benchmark, "{\"benchmarks\": [", "is the output whole?"},
+          {&read_google_benchmark, "{\"benchmarks\": [", "is the output complete?"},
           {&read_google_benchmark, "BM 1 ns", "below Google Benchmark's heading"},
           {&read_hyperfine, "{\"results\": [{\"command\": \"a\"}]}", "--export-json"},
           {&read_hyperfine, "[]", "JSON without an array \"results\""}}) {

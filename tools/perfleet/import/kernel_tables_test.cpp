@@ -446,7 +446,7 @@ TEST(Tracepoints, OfAFullLogSayThatAnyIdMayHaveMore) {
     const Answer all = ask("tracepoints", *store);
     EXPECT_EQ(all.ledger.produced, 70'000U);
     EXPECT_EQ(all.ledger.lost.at("saturated"), 4'464U);
-    EXPECT_TRUE(warns_of(ask("tracepoints", *store, {{"event", "tracepoint-1"}}), "whichever id it had"));
+    EXPECT_TRUE(warns_of(ask("tracepoints", *store, {{"event", "tracepoint-1"}}), "whichever id they had"));
 }
 
 TEST(Tracepoints, OptionsThatMeanNothingTogetherAreRefused) {

@@ -148,7 +148,7 @@ TEST_F(EventParser, RefusesWhatIsNoGroupByItsPlace) {
         {"{cs,{faults}}", "character 5: a group within a group"},
         {"cs,faults}", "character 10: there is no '{' to this '}'"},
         {"cs:u{cs,faults}", "character 1: a comma is missing"},
-        {"{cs,faults}cpu-clock", "character 12: behind a group stands"},
+        {"{cs,faults}cpu-clock", "character 12: after a group comes"},
         {"{cs,faults}:", "character 12: a modifier is missing"},
         {"{cs,faults}:u{r1,r2}", "character 14: a comma is missing"},
         {"{cs,}", "an event's name is missing"},
