@@ -135,6 +135,7 @@ SharePair share_pair(std::span<const RunHits> runs, long double weight_of_one_be
 
 ClusteredShare clustered_share(std::span<const Stratum> strata, long double weight_of_one) {
     ClusteredShare share;
+    share.is_of_slices = true;
     share.weight_of_one = weight_of_one;
     for (const Stratum& stratum : strata) {
         for (const HitCount& cluster : stratum) {
@@ -198,7 +199,9 @@ long double effective_count_at(const ClusteredShare& share, long double tail) {
     }
     const long double widening =
         quick_student_quantile(static_cast<double>(tail), static_cast<double>(share.degrees)) / normal_quantile(tail);
-    return static_cast<long double>(share.sum.count) / share.weight_of_one / share.effect / (widening * widening);
+    const long double excess = share.effect * widening * widening - 1;
+    const long double chance = share.is_of_slices && excess > 0 ? 2 / (share.degrees * excess) : 0;
+    return static_cast<long double>(share.sum.count) / share.weight_of_one / (1 + std::max(0.0L, excess - chance));
 }
 
 Interval share_interval(long double share, long double count, long double confidence) {

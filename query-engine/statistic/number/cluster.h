@@ -42,6 +42,7 @@ struct ClusteredShare {
     // The weight that stands for one observation of equal weights: the sum of squared weights ÷ the sum of weights
     // (Kish, 1965).
     long double weight_of_one = 1;
+    bool is_of_slices = false;  // clusters are slices of time, which needn't differ, as runs do
 
     [[nodiscard]] long double share() const {
         return sum.count == 0 ? 0 : static_cast<long double>(sum.hits) / static_cast<long double>(sum.count);
@@ -87,7 +88,9 @@ struct SharePair {
                                    long double weight_of_one_after = 1);
 
 // The effective sample size of a share at this confidence: n ÷ (design effect × (t ÷ z)²), never more than n (Korn and
-// Graubard, 1998). 0 without a degree of freedom.
+// Graubard, 1998). 0 without a degree of freedom. Of slices the excess x of that factor over 1 is shrunk to
+// x − 2 ÷ (degrees × x), at least 0 (James and Stein, 1961): 2 ÷ degrees is the variance of a design effect that is 1,
+// so what chance alone explains doesn't widen an interval.
 [[nodiscard]] long double effective_count(const ClusteredShare& share, long double confidence);
 
 // Clopper and Pearson's interval of a share of `count` values; count > 0, not necessarily whole. Ten digits.
