@@ -139,6 +139,7 @@ RecordReplay::RecordReplay(const RecordedSession& recording, const EventFinder& 
         const Kind kind = recording.events[i].format.empty() ? Kind::kSample : Kind::kTracepoint;
         states_.push_back({{kind, EventNumber{static_cast<std::uint16_t>(i)}}});
         has_branches_ = has_branches_ || recording.events[i].has(perf::sample_type::kBranchStack);
+        hides_kernel_ = hides_kernel_ || recording.events[i].is(attr_flags::kExcludeKernelChain);
     }
     processes_.name_thread(0, 0, "swapper");
 }
@@ -707,11 +708,11 @@ void RecordReplay::sweep_images() {
     unwinder_.forget_images();
 }
 
-// Branches lead to modules that contain no frame.
+// Branches lead to modules that contain no frame; of --user-callchains an instruction lies in a kernel that has none.
 void RecordReplay::define_modules() {
-    if (has_branches_) {
+    if (has_branches_ || hides_kernel_) {
         images_.kernel().each_index([&](ImageIndex index) {
-            if ((table_.at(index).flags & image_flags::kKernelModule) != 0) {
+            if (hides_kernel_ || (table_.at(index).flags & image_flags::kKernelModule) != 0) {
                 (void)definitions_.image(index, Ticks{time_});
             }
         });

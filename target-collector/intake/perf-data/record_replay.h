@@ -147,6 +147,7 @@ private:
     std::uint64_t malformed_count_ = 0;
     std::uint64_t time_ = 0;
     bool has_branches_ = false;  // some samples have branch stacks
+    bool hides_kernel_ = false;  // some samples' call chains lack the kernel's part
     bool has_begun_ = false;
 };
 

@@ -46,6 +46,7 @@ inline constexpr unsigned kPreciseShift = 15;  // two bits
 inline constexpr std::uint64_t kSampleIdAll = 1U << 18;
 inline constexpr std::uint64_t kExcludeHost = 1U << 19;
 inline constexpr std::uint64_t kExcludeGuest = 1U << 20;
+inline constexpr std::uint64_t kExcludeKernelChain = 1U << 21;
 inline constexpr std::uint64_t kUseClockid = 1U << 25;
 }  // namespace attr_flags
 
