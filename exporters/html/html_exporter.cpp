@@ -238,7 +238,6 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
     PageData data;
     data.event = measure.event;
     data.unit = measure.unit;
-    data.is_sampled = measure.is_sampled;
     data.side = side_of(scan, measure.event);
     data.side.slices = slices_of(scan, measure.event, options.slice_count);
     data.title = options.title.empty() ? title_of(data) : options.title;
@@ -288,6 +287,8 @@ Result<QueryEnd> export_html(const Scan& scan, const Scan* before, Symbolizer& s
                                     "some)",
                                 options.format, sink);
     }
+    data.is_sampled = is_sampled(measure, maker.total());
+    data.is_independent = maker.total().has_sample_numbers;
     data.weight_of_one = maker.total().amount_of_effective_row();
     maker.amounts().warn_of_negative(data.unit, data.warnings);
     maker.amounts().warn_of_rounding(data.unit, data.warnings);

@@ -105,7 +105,9 @@ std::string page_json(const PageData& data) {
         "{\"format\":1,\"title\":" + Json(printable(data.title)).dump() +
         ",\"event\":" + Json(printable(data.event)).dump() + ",\"unit\":" + Json(printable(data.unit)).dump() +
         ",\"weight_of_one\":" + Json(data.weight_of_one).dump() +
-        ",\"sampled\":" + (data.is_sampled ? "true" : "false") + ",\"sessions\":" + json_of(data.side.sessions).dump() +
+        ",\"sampled\":" + (data.is_sampled ? "true" : "false") +
+        ",\"independent\":" + (data.is_independent ? "true" : "false") +
+        ",\"sessions\":" + json_of(data.side.sessions).dump() +
         ",\"session_count\":" + std::to_string(data.side.session_count) +
         ",\"strings\":" + Json(strings.texts()).dump() + ",\n\"functions\":{\"name\":" + numbers_of(names, same) +
         ",\"image\":" + numbers_of(images, same) +

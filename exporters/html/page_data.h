@@ -57,8 +57,9 @@ struct PageData {
     std::string title;
     std::string event;
     std::string unit;
-    double weight_of_one = 1;  // amount of one of as many samples of equal weights (Kish)
-    bool is_sampled = false;   // shares are estimates
+    double weight_of_one = 1;     // amount of one of as many samples of equal weights (Kish)
+    bool is_sampled = false;      // shares are estimates
+    bool is_independent = false;  // of samples without times: imported values
     PageSide side;
     bool has_before = false;
     PageSide before;

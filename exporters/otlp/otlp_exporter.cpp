@@ -68,7 +68,7 @@ public:
         for (const auto& [event, series] : parts) {
             const bool has_labels = has_sample_labels(session.record) && series.kind == Kind::kDetailedSample;
             auto rows = cursor(series, has_labels ? std::span<const ColumnId>{kColumns}
-                                                  : std::span<const ColumnId>{kColumns}.first(kColumns.size() - 1));
+                                                  : std::span<const ColumnId>{kColumns}.first(kColumns.size() - 2));
             while (const RowBlock* const block = rows.next()) {
                 for (std::size_t row = 0; row < block->row_count; ++row) {
                     OtlpRequest& request = *PERFLEET_TRY(request_of(event));
@@ -95,8 +95,8 @@ public:
     }
 
 private:
-    static constexpr std::array kColumns{ColumnId::kTime,  ColumnId::kCpu,    ColumnId::kPid,     ColumnId::kTid,
-                                         ColumnId::kStack, ColumnId::kWeight, ColumnId::kRawBytes};
+    static constexpr std::array kColumns{ColumnId::kTime,  ColumnId::kCpu,    ColumnId::kPid,   ColumnId::kTid,
+                                         ColumnId::kStack, ColumnId::kWeight, ColumnId::kValue, ColumnId::kRawBytes};
     struct Place {
         const ScannedSession& session;
         const EpochDictionary& dictionary;
@@ -138,7 +138,10 @@ private:
         made.cpu = narrow(ColumnId::kCpu);
         made.name = name_of(place.names, made.tid, ticks);
         made.time_ns = place.session.clock.utc_of(ticks).value;
-        const std::uint64_t weight = tables_.events()[place.event].is_amount ? value(ColumnId::kWeight) : 1;
+        const std::uint64_t weight = tables_.events()[place.event].is_amount ? value(ColumnId::kWeight)
+                                     : has_sample_numbers(place.session.record, block.series)
+                                         ? samples_of(block.rows, row)
+                                         : 1;
         made.value = static_cast<std::int64_t>(weight);
         if (place.has_labels) {
             made.labels = texts_.number_of(std::string{block.rows.bytes(ColumnId::kRawBytes, row)});

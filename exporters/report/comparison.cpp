@@ -282,9 +282,10 @@ public:
         if (answer_.rows.empty()) {
             return "";
         }
-        text_ = grouped_for(fmt::format("{} samples before, {} after\n", rows_.cell(0, "before_samples"),
-                                        rows_.cell(0, "after_samples")),
-                            screen_);
+        if (const std::string before = rows_.cell(0, "before_samples"); !before.empty()) {
+            text_ = grouped_for(fmt::format("{} samples before, {} after\n", before, rows_.cell(0, "after_samples")),
+                                screen_);
+        }
         for (const char* figure : {"self", "children"}) {
             add_figure(figure);
         }

@@ -51,9 +51,12 @@ Json json_of(const AnswerMeasure& measure) {
     for (const std::string& other : measure.others) {
         others.push_back(valid_utf8(other));
     }
-    return Json{{"event", valid_utf8(measure.event)}, {"name", measure.name},
-                {"unit", valid_utf8(measure.unit)},   {"total", measure.total},
-                {"samples", measure.samples},         {"others", std::move(others)}};
+    return Json{{"event", valid_utf8(measure.event)},
+                {"name", measure.name},
+                {"unit", valid_utf8(measure.unit)},
+                {"total", measure.total},
+                {"samples", measure.samples ? Json(*measure.samples) : Json()},
+                {"others", std::move(others)}};
 }
 
 std::string json_report(const Answer& answer) {

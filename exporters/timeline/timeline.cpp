@@ -200,7 +200,9 @@ private:
         made.amount = static_cast<std::int64_t>(row.columns->weight[row.row]);
         made.event = narrow(row.event->id - 1);
         if (!timeline_.events_[made.event].is_amount) {
-            made.amount = 1;
+            const SessionRecord& session = scan_.sessions()[row.epoch.session_index].record;
+            made.amount =
+                has_sample_numbers(session, row.series) ? static_cast<std::int64_t>(samples_of(row.rows, row.row)) : 1;
         }
         made.cpu = narrow(row.columns->cpu[row.row]);
         made.thread = thread_of(row, epoch);

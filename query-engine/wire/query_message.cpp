@@ -11,6 +11,8 @@
 namespace perfleet {
 namespace {
 
+constexpr std::uint64_t kNotKnown = ~std::uint64_t{0};  // Measure.samples
+
 using namespace query_message;
 
 constexpr std::uint16_t kVersion = 1;
@@ -124,7 +126,7 @@ private:
         builder.setName(measure.name);
         builder.setUnit(data_of(measure.unit));
         builder.setTotal(measure.total);
-        builder.setSamples(measure.samples);
+        builder.setSamples(measure.samples.value_or(kNotKnown));
         auto others = builder.initOthers(count_of(measure.others.size()));
         for (unsigned i = 0; i < others.size(); ++i) {
             others.set(i, data_of(measure.others[i]));
@@ -240,6 +242,7 @@ QueryEnd read_end(wire::End::Reader reader) {
         const auto from = reader.getMeasure();
         AnswerMeasure& measure = end.measure.emplace(AnswerMeasure{
             text_of(from.getEvent()), from.getName(), text_of(from.getUnit()), from.getTotal(), from.getSamples(), {}});
+        measure.samples = from.getSamples() == kNotKnown ? std::nullopt : measure.samples;
         for (const auto other : from.getOthers()) {
             measure.others.push_back(text_of(other));
         }

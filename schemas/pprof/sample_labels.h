@@ -37,6 +37,9 @@ inline constexpr const char* kProducerLabel = "producer";
     return session.collector_version == kPprofCollector;
 }
 
+// kValue of a row of imported values that doesn't say how many samples it stands for; those of kind `sample` never do.
+inline constexpr std::uint64_t kUnknownSamples = ~std::uint64_t{0};
+
 // Key of the label that has a command's name.
 inline constexpr std::string_view kCommLabel = "comm";
 

@@ -26,7 +26,8 @@ enum class ColumnId : std::uint16_t {
     kTid = 4,       // thread id
     kStack = 5,     // StackNumber of the call chain's leaf node; 0 when there is none
     kWeight = 6,    // events that this row stands for (the sampling period; ns for clock events)
-    kValue = 7,     // duration in ticks, counter value, accumulated latency; control: new frequency or period
+    kValue = 7,     // duration in ticks, counter value, accumulated latency; control: new frequency or period; of a
+                    // detailed sample of an imported profile: samples that its value stands for (sample_labels.h)
     kRawSize = 8,   // length of this row's part of kRawBytes
     kRawBytes = 9,  // byte column: raw tracepoint data
 

@@ -100,7 +100,7 @@ struct Measure {          # what widths mean
   name @1 :Text;          # amount or samples
   unit @2 :Data;
   total @3 :Int64;        # of all rows
-  samples @4 :UInt64;
+  samples @4 :UInt64;     # 2^64 - 1: not known
   others @5 :List(Data);  # further events that can be chosen
 }
 

@@ -24,6 +24,12 @@ struct WeightTotal {
         Uint128 more = 0;
         add_squares(__builtin_mul_overflow(magnitude * magnitude, Uint128{rows}, &more) ? ~Uint128{0} : more);
     }
+    // Adds a row that stands for `parts` rows of equal weight; 0 parts: its value is 0.
+    constexpr void add_divided(std::uint64_t weight, std::uint64_t parts) {
+        const Uint128 magnitude = magnitude_of(weight);
+        magnitudes += magnitude;
+        add_squares(parts == 0 ? 0 : magnitude * magnitude / parts);
+    }
     constexpr void add(const WeightTotal& other) {
         magnitudes += other.magnitudes;
         add_squares(other.squares);

@@ -12,6 +12,8 @@
 
 #include "exporters/format/export_format.h"
 #include "query-engine/scan/row_cursor.h"
+#include "query-engine/statistic/diff/diff.h"
+#include "query-engine/statistic/number/share_comparison.h"
 #include "query-engine/statistic/profile/top.h"
 #include "query-engine/statistic/session/measure.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
@@ -153,12 +155,20 @@ protected:
     static Answer top_of(const Store& store, const std::string& event) {
         Selection selection;
         selection.event = event;
+        return top_of(store, selection);
+    }
+    static Answer top_of(const Store& store, const Selection& selection) {
         const Result<Scan> scan = Scan::open(store, selection);
         EXPECT_TRUE(scan.ok());
         Symbolizer symbolizer{&store, {}};
         Result<Answer> answer = make_top(*scan, symbolizer, TopOptions{});
         EXPECT_TRUE(answer.ok()) << (answer.ok() ? "" : answer.error().message);
         return std::move(*answer);
+    }
+
+    static std::size_t warning_with(const Answer& answer, const std::string& text) {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            answer.warnings, [&](const std::string& warning) { return warning.find(text) != std::string::npos; }));
     }
 
     static Counts counts_of(const Store& store, const std::string& event, bool is_amount = true) {
@@ -481,6 +491,127 @@ TEST_F(PprofImport, TypesOfOneNameStayApart) {
     EXPECT_EQ(session->warnings[0], "several types of values are named cpu: one of them is cpu#2 here");
     EXPECT_EQ(counts_of(*store_, "cpu").begin()->second.first, 57U);
     EXPECT_EQ(counts_of(*store_, "cpu#2").begin()->second.first, 3U);
+}
+
+// Of a profile of a heap: one object of 8 MiB, and ten sampled objects of 100 bytes, which stand for 52,434.
+void add_heap(Profile& profile, bool has_period) {
+    profile.type("inuse_objects", "count");
+    profile.type("inuse_space", "bytes");
+    if (has_period) {
+        profile.type("space", "bytes", pprof::Profile::kPeriodType);
+        profile.message.add_int64(pprof::Profile::kPeriod, 524'288);
+    }
+    profile.function(1, "big");
+    profile.function(2, "small");
+    profile.location(1, 0, 0, {1});
+    profile.location(2, 0, 0, {2});
+    profile.sample({1}, {1, 8 << 20}, true);
+    profile.sample({2}, {52'434, 5'243'400}, true);
+    profile.sample({2}, {0, 0}, true);
+}
+
+TEST_F(PprofImport, ValuesOfHeapsCountTheirSamples) {
+    Profile profile;
+    add_heap(profile, true);
+    ASSERT_TRUE(imported(profile.bytes).ok());
+    const Counts samples{{"1 [unknown] big", {1, 1}}, {"1 [unknown] small", {10, 10}}};
+    for (const char* const event : {"inuse_space", "inuse_objects"}) {
+        Counts found;
+        for (const auto& [name, counts] : counts_of(*store_, event, false)) {
+            found["1 " + name.substr(name.find('['))] = counts;
+        }
+        EXPECT_EQ(found, samples) << event;
+    }
+    const Answer top = top_of(*store_, "inuse_space");
+    ASSERT_TRUE(top.measure.has_value());
+    EXPECT_EQ(top.measure->samples, 11U);
+    EXPECT_EQ(top.measure->total, (8 << 20) + 5'243'400);
+    EXPECT_EQ(warning_with(top, "11 samples are few (their weights differ: worth 3)"), 1U);
+    Selection counted;
+    counted.event = "inuse_space";
+    counted.counts_rows = true;
+    const Answer in_samples = top_of(*store_, counted);
+    EXPECT_EQ(in_samples.measure->total, 11) << "the measure is samples";
+    EXPECT_EQ(in_samples.measure->samples, 11U);
+}
+
+TEST_F(PprofImport, ValuesThatDontSayTheirNumberOfSamplesHaveNone) {
+    Profile profile;
+    add_heap(profile, false);
+    ASSERT_TRUE(imported(profile.bytes).ok());
+    Selection selection;
+    selection.event = "inuse_space";
+    const Answer top = top_of(*store_, selection);
+    EXPECT_FALSE(top.measure->samples.has_value());
+    EXPECT_EQ(warning_with(top, "few"), 0U);
+    std::size_t nulls = 0;
+    for (std::size_t i = 0; i < top.columns.size(); ++i) {
+        for (const auto& row : top.rows) {
+            nulls += std::holds_alternative<std::monostate>(row[i]) ? 1 : 0;
+            EXPECT_EQ(top.columns[i].unit == "samples", std::holds_alternative<std::monostate>(row[i]));
+        }
+    }
+    EXPECT_EQ(nulls, 4U) << "self_samples and children_samples of two functions";
+    selection.counts_rows = true;
+    const Answer counted = top_of(*store_, selection);
+    EXPECT_EQ(counted.measure->total, 3);
+    EXPECT_EQ(warning_with(counted, "each counts as one"), 1U);
+}
+
+// Their order says nothing, so they are as many independent samples as they say; without numbers nothing is known.
+TEST_F(PprofImport, DifferencesHaveTheIntervalsOfTheSamples) {
+    for (const bool has_samples : {true, false}) {
+        store_ = make_memory_store();
+        std::vector<std::string> sessions;
+        for (const std::int64_t hits : {30, 60}) {
+            Profile profile;
+            profile.type(has_samples ? "samples" : "hits", "count");
+            profile.type("wall", "nanoseconds");
+            profile.function(1, "work");
+            profile.function(2, "rest");
+            profile.location(1, 0, 0, {1});
+            profile.location(2, 0, 0, {2});
+            profile.sample({1}, {hits, hits * 1'000}, true);
+            profile.sample({2}, {100 - hits, (100 - hits) * 1'000}, true);
+            const auto done = imported(profile.bytes);
+            ASSERT_TRUE(done.ok()) << done.error().message;
+            sessions.push_back(session_hex(done->session));
+        }
+        const auto scan_of = [&](const std::string& session) {
+            Selection selection;
+            selection.event = "wall";
+            selection.session = session;
+            return Scan::open(*store_, selection);
+        };
+        const auto before = scan_of(sessions[0]);
+        const auto after = scan_of(sessions[1]);
+        ASSERT_TRUE(before.ok() && after.ok());
+        Symbolizer symbolizer{store_.get(), {}};
+        DiffOptions options;
+        options.within_run = true;
+        const auto diff = make_diff(*before, *after, symbolizer, options);
+        ASSERT_TRUE(diff.ok()) << diff.error().message;
+        ASSERT_EQ(diff->rows.size(), 2U);
+        const auto value = [&](const char* name) {
+            for (std::size_t i = 0; i < diff->columns.size(); ++i) {
+                if (diff->columns[i].name == name) {
+                    return diff->rows.front()[i];
+                }
+            }
+            return AnswerValue{std::string{"no such column"}};
+        };
+        if (!has_samples) {
+            EXPECT_TRUE(std::holds_alternative<std::monostate>(value("difference_low")));
+            EXPECT_TRUE(std::holds_alternative<std::monostate>(value("before_samples")));
+            EXPECT_EQ(warning_with(*diff, "don't say how many samples they stand for"), 1U);
+            continue;
+        }
+        const auto side = [](std::uint64_t hits) {
+            return ClusteredShare{{hits * 1'000, 100'000}, 1, 99, 1'000, true};
+        };
+        EXPECT_NEAR(std::get<double>(value("p")), static_cast<double>(share_p_value(side(30), side(60))), 1e-9);
+        EXPECT_EQ(std::get<std::uint64_t>(value("before_samples")), 100U);
+    }
 }
 
 TEST_F(PprofImport, OfNothingIsASessionWithoutSamples) {

@@ -404,7 +404,7 @@ function studentQuantile(tail, degrees) {
 }
 var kNormalQuantile = 1.959963984540054;
 var kTail = 0.025;
-function shareInterval(hits, counts, weightOfOne = 1, first = 0, end = counts.length) {
+function shareInterval(hits, counts, weightOfOne = 1, first = 0, end = counts.length, isIndependent = false) {
   let sum = 0;
   let count = 0;
   let clusters = 0;
@@ -413,7 +413,7 @@ function shareInterval(hits, counts, weightOfOne = 1, first = 0, end = counts.le
     count += counts[i];
     clusters += counts[i] > 0 ? 1 : 0;
   }
-  if (clusters < 2) {
+  if (count <= 0 || clusters < 2 && !isIndependent) {
     return null;
   }
   const share = Math.min(1, sum / count);
@@ -422,9 +422,9 @@ function shareInterval(hits, counts, weightOfOne = 1, first = 0, end = counts.le
     squares += counts[i] > 0 ? (hits[i] - share * counts[i]) ** 2 : 0;
   }
   const independent = count * weightOfOne * share * (1 - share);
-  const effect = independent > 0 ? Math.max(1, clusters / (clusters - 1) * squares / independent) : 1;
-  const widening = studentQuantile(kTail, clusters - 1) / kNormalQuantile;
-  const worth = count / weightOfOne / effect / (widening * widening);
+  const effect = independent > 0 && !isIndependent ? Math.max(1, clusters / (clusters - 1) * squares / independent) : 1;
+  const excess = isIndependent ? 0 : effect * (studentQuantile(kTail, clusters - 1) / kNormalQuantile) ** 2 - 1;
+  const worth = count / weightOfOne / (1 + Math.max(0, excess - 2 / ((clusters - 1) * excess)));
   const seen = share * worth;
   return {
     share,

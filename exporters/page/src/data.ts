@@ -12,6 +12,7 @@ export interface FlameData extends Head {
     unit: string;
     weight_of_one: number;
     sampled: boolean;
+    independent: boolean;
     sessions: Session[];
     session_count: number;
     strings: string[];

@@ -333,7 +333,7 @@ export class FlameView extends View implements GraphHost {
             return null;
         }
         const hits = this.slicesOf(frames, isSelf, kept);
-        return shareInterval(hits, this.profile.sliceTotals, this.data.weight_of_one, ...this.slices);
+        return shareInterval(hits, this.profile.sliceTotals, this.data.weight_of_one, ...this.slices, this.data.independent);
     }
 
     private slicesOf(frames: number[], isSelf: boolean, kept: ReadonlySet<number> | null = null): Float64Array {

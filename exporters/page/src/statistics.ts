@@ -76,8 +76,9 @@ const kTail = 0.025;
 export interface Interval { share: number; low: number; high: number; effect: number }
 
 // The interval of 95 % of Σ hits ÷ Σ counts; null where fewer than two clusters have samples. Of samples that weigh
-// differently both are sums of weights, and `weightOfOne` stands for a sample of equal weights (Kish).
-export function shareInterval(hits: ArrayLike<number>, counts: ArrayLike<number>, weightOfOne = 1, first = 0, end = counts.length): Interval | null {
+// differently both are sums of weights, and `weightOfOne` stands for a sample of equal weights (Kish). `isIndependent`:
+// samples have no times, so clusters mean nothing.
+export function shareInterval(hits: ArrayLike<number>, counts: ArrayLike<number>, weightOfOne = 1, first = 0, end = counts.length, isIndependent = false): Interval | null {
     let sum = 0;
     let count = 0;
     let clusters = 0;
@@ -86,7 +87,7 @@ export function shareInterval(hits: ArrayLike<number>, counts: ArrayLike<number>
         count += counts[i];
         clusters += counts[i] > 0 ? 1 : 0;
     }
-    if (clusters < 2) {
+    if (count <= 0 || (clusters < 2 && !isIndependent)) {
         return null;
     }
     const share = Math.min(1, sum / count);
@@ -95,9 +96,10 @@ export function shareInterval(hits: ArrayLike<number>, counts: ArrayLike<number>
         squares += counts[i] > 0 ? (hits[i] - share * counts[i]) ** 2 : 0;
     }
     const independent = count * weightOfOne * share * (1 - share);
-    const effect = independent > 0 ? Math.max(1, clusters / (clusters - 1) * squares / independent) : 1;
-    const widening = studentQuantile(kTail, clusters - 1) / kNormalQuantile;
-    const worth = count / weightOfOne / effect / (widening * widening);
+    const effect = independent > 0 && !isIndependent ? Math.max(1, clusters / (clusters - 1) * squares / independent) : 1;
+    // As effective_count() in query-engine/statistic/number/cluster.h.
+    const excess = isIndependent ? 0 : effect * (studentQuantile(kTail, clusters - 1) / kNormalQuantile) ** 2 - 1;
+    const worth = count / weightOfOne / (1 + Math.max(0, excess - 2 / ((clusters - 1) * excess)));
     const seen = share * worth;
     return {
         share,

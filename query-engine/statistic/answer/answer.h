@@ -34,9 +34,9 @@ struct AnswerMeasure {
     std::string event;
     std::string name;  // amount or samples
     std::string unit;
-    std::int64_t total = 0;  // of all rows
-    std::uint64_t samples = 0;
-    std::vector<std::string> others;  // further events that can be chosen
+    std::int64_t total = 0;                    // of all rows
+    std::optional<std::uint64_t> samples = 0;  // nothing: not known
+    std::vector<std::string> others;           // further events that can be chosen
 
     friend bool operator==(const AnswerMeasure&, const AnswerMeasure&) = default;
 };

@@ -150,6 +150,11 @@ private:
         if (!runs_.unknown.empty()) {
             answer_.warnings.push_back(unknown_warning(runs_));
         }
+        if (!runs_.by_runs && lacks_sample_numbers()) {
+            const std::string why = "values don't say how many samples they stand for";
+            answer_.warnings.push_back(why + ": differences have no intervals");
+            runs_.unknown = runs_.unknown.empty() ? why : runs_.unknown;
+        }
         std::map<std::pair<bool, std::size_t>, std::size_t> strata;  // by side and session
         for (const auto& [key, counts] : counts_.groups()) {
             HitCount* place = nullptr;
@@ -191,6 +196,7 @@ private:
         std::sort(order.begin(), order.end(),
                   [&](std::uint32_t a, std::uint32_t b) { return counts_.compare(a, b) < 0; });
         std::size_t left_out = 0;
+        const std::uint64_t samples_min = lacks_sample_numbers() ? 1 : kComparedSamplesMin;
         std::optional<JointLevel> joint = joint_level();
         const auto add = [&](std::uint32_t row, const char* figure, Sum FrameCount::*sum) {
             lines_.add(line_of(row, figure, sides_of(hits[row], sum), hits[row], sum));
@@ -212,11 +218,11 @@ private:
                 children += hit.entry.children.rows;
                 is_leaf = is_leaf && hit.entry.self == hit.entry.children;
             }
-            left_out += std::max(self, children) < kComparedSamplesMin ? 1 : 0;
-            if (self >= kComparedSamplesMin) {
+            left_out += std::max(self, children) < samples_min ? 1 : 0;
+            if (self >= samples_min) {
                 add(row, "self", &FrameCount::self);
             }
-            if (!is_leaf && children >= kComparedSamplesMin) {
+            if (!is_leaf && children >= samples_min) {
                 add(row, "children", &FrameCount::children);
             }
         }
@@ -272,6 +278,10 @@ private:
     };
     using Hits = std::vector<Hit>;
 
+    [[nodiscard]] bool lacks_sample_numbers() const {
+        return before_total_.lacks_sample_numbers || after_total_.lacks_sample_numbers;
+    }
+
     [[nodiscard]] SharePair sides_of(const Hits& hits, Sum FrameCount::*sum) const {
         const double before_of_one = before_total_.amount_of_effective_row();
         const double after_of_one = after_total_.amount_of_effective_row();
@@ -289,7 +299,20 @@ private:
             const auto& [stratum, cluster] = places_[hit.place];
             (hit.is_after ? after : before)[stratum][cluster].hits += weight_of(hit.entry.*sum);
         }
-        return {clustered_share(before, before_of_one), clustered_share(after, after_of_one)};
+        SharePair pair{clustered_share(before, before_of_one), clustered_share(after, after_of_one)};
+        for (const auto& [share, total] : {std::pair{&pair.before, &before_total_}, {&pair.after, &after_total_}}) {
+            take_values(*total, *share);
+        }
+        return pair;
+    }
+
+    // Imported values have no times: those that stand for samples are as many independent ones, others have no
+    // interval.
+    static void take_values(const RowTotal& total, ClusteredShare& share) {
+        if (total.has_sample_numbers || total.lacks_sample_numbers) {
+            share.effect = 1;
+            share.degrees = total.lacks_sample_numbers ? 0 : static_cast<long double>(total.sum.rows) - 1;
+        }
     }
 
     [[nodiscard]] DiffLine line_of(std::uint32_t row, const std::string& figure, const SharePair& sides,
@@ -305,10 +328,13 @@ private:
                                      : fmt::format("{} and {} samples", before_total_.sum.rows, after_total_.sum.rows);
         line.runs = runs_.by_runs ? std::min(runs_.before_count, runs_.after_count) : 0;
         line.unknown = runs_.unknown;
-        line.evidence = {rows[0],
-                         rows[1],
-                         before_total_.sum.rows,
-                         after_total_.sum.rows,
+        const auto samples = [&](std::uint64_t number) {
+            return lacks_sample_numbers() ? AnswerValue{} : AnswerValue{number};
+        };
+        line.evidence = {samples(rows[0]),
+                         samples(rows[1]),
+                         samples(before_total_.sum.rows),
+                         samples(after_total_.sum.rows),
                          static_cast<double>(sides.before.effect),
                          static_cast<double>(sides.after.effect)};
         return line;
@@ -335,7 +361,7 @@ private:
         }
         RowTotal both = before_total_;
         both += after_total_;
-        answer_.measure = answer_measure(measure, both);
+        set_measure(measure, both, answer_);
         warn_of_other_events(*before_.scan, measure, answer_.warnings);
         warn_of_sampling(before_, after_, measure.event, answer_.warnings);
         warn_of_settings(before_, after_, {options_.chosen_labels, false}, answer_.warnings);

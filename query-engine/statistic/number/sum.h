@@ -34,14 +34,26 @@ struct Sum {
 struct RowTotal {
     Sum sum;
     WeightTotal weights;
+    // Of imported values, which aren't samples of occurrences themselves: whether some say how many samples they stand
+    // for, which are counted as rows then, and whether some don't.
+    bool has_sample_numbers = false;
+    bool lacks_sample_numbers = false;
 
     constexpr void add(std::uint64_t weight, std::uint64_t rows) {
         sum += Sum::of_rows(rows, weight);
         weights.add(weight, rows);
     }
+    // Adds a value that stands for this number of samples.
+    constexpr void add_value(std::uint64_t value, std::uint64_t samples) {
+        sum += {static_cast<std::int64_t>(value), samples};
+        weights.add_divided(value, samples);
+        has_sample_numbers = true;
+    }
     constexpr RowTotal& operator+=(const RowTotal& other) {
         sum += other.sum;
         weights.add(other.weights);
+        has_sample_numbers |= other.has_sample_numbers;
+        lacks_sample_numbers |= other.lacks_sample_numbers;
         return *this;
     }
 

@@ -60,7 +60,7 @@ Result<Answer> make_annotate(const Scan& scan, Symbolizer& symbolizer) {
     for (auto& [key, row] : rows) {
         answer.rows.push_back(std::move(row));
     }
-    answer.measure = answer_measure(*measure, total);
+    set_measure(*measure, total, answer);
     warn_of_no_samples(*measure, !answer.rows.empty(), answer.warnings);
     finish_profile(scan, *measure, total, symbolizer, answer.ledger, answer.warnings);
     return answer;

@@ -234,7 +234,7 @@ Result<Answer> make_series(const Scan& scan, Symbolizer& symbolizer, const Serie
     }));
     groups.write(steps, answer);
     PERFLEET_TRY(scan.memory().check());
-    answer.measure = answer_measure(*measure, total);
+    set_measure(*measure, total, answer);
     warn_of_no_samples(*measure, total.sum.rows != 0, answer.warnings);
     finish_profile(scan, *measure, total, symbolizer, answer.ledger, answer.warnings);
     return answer;

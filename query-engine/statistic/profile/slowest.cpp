@@ -245,7 +245,7 @@ Result<Answer> make_slowest(const Scan& scan, Symbolizer& symbolizer, const Slow
     PERFLEET_TRY(scan.memory().check());
     profile.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                              answer.warnings);
-    answer.measure = answer_measure(measure, profile.total());
+    set_measure(measure, profile.total(), answer);
     finish_profile(scan, measure, profile.total(), symbolizer, answer.ledger, answer.warnings);
     return answer;
 }

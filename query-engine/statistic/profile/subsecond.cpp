@@ -60,17 +60,24 @@ struct Cells {
     std::vector<Sum> sums;
     RowTotal total;
 
-    void add(const Grid& grid, const ClockMap& clock, RowBlock& block, bool is_amount) {
-        constexpr std::array kColumns{ColumnId::kTime, ColumnId::kWeight};
-        if (!block.decode_more(std::span{kColumns}.first(is_amount ? 2 : 1))) {
+    void add(const Grid& grid, const ScannedSession& session, RowBlock& block, bool is_amount) {
+        const bool has_numbers = has_sample_numbers(session.record, block.series);
+        constexpr std::array kColumns{ColumnId::kTime, ColumnId::kWeight, ColumnId::kValue};
+        if (!block.decode_more(std::span{kColumns}.first(has_numbers ? 3 : is_amount ? 2 : 1))) {
             return;
         }
         const auto times = block.rows.integers(ColumnId::kTime);
         const auto weights = is_amount ? block.rows.integers(ColumnId::kWeight) : std::span<const std::uint64_t>{};
         for (std::size_t row = 0; row < times.size(); ++row) {
-            const std::uint64_t weight = is_amount ? weights[row] : 1;
-            sums[grid.place_of(clock.utc_of(Ticks{times[row]}))] += Sum::of_rows(1, weight);
-            total.add(weight, 1);
+            const std::uint64_t samples = has_numbers ? samples_of(block.rows, row) : 1;
+            const std::uint64_t weight = is_amount ? weights[row] : samples;
+            sums[grid.place_of(session.clock.utc_of(Ticks{times[row]}))] +=
+                Sum{static_cast<std::int64_t>(weight), samples};
+            if (has_numbers) {
+                total.add_value(weight, samples);
+            } else {
+                total.add(weight, 1);
+            }
         }
     }
 };
@@ -84,7 +91,7 @@ Result<Done> count(const Scan& scan, const Measure& measure, const Grid& grid, s
                     if (scan.has_rows(index, epoch, series)) {
                         PERFLEET_TRY(scan.visit_rows_in_parallel(
                             index, epoch, series, {}, scan.worker_count(), [&](unsigned worker, RowBlock& block) {
-                                workers[worker].add(grid, session.clock, block, measure.is_amount);
+                                workers[worker].add(grid, session, block, measure.is_amount);
                             }));
                     }
                 }
@@ -160,7 +167,7 @@ Result<Answer> make_subsecond(const Scan& scan, Symbolizer& symbolizer, const Su
         }
         write_rows(grid, workers[0].sums, answer);
     }
-    answer.measure = answer_measure(*measure, total);
+    set_measure(*measure, total, answer);
     warn_of_no_samples(*measure, total.sum.rows != 0, answer.warnings);
     finish_profile(scan, *measure, total, symbolizer, answer.ledger, answer.warnings);
     return answer;

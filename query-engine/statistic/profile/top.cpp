@@ -121,7 +121,7 @@ Result<Answer> make_callers(const Scan& scan, Symbolizer& symbolizer, const TopO
                       {"total_percent", "percent"},
                       {"total_samples", kRowUnit}};
     callers.write(answer, options.row_count_max);
-    answer.measure = answer_measure(measure, callers.total());
+    set_measure(measure, callers.total(), answer);
     finish_profile(scan, measure, callers.total(), symbolizer, answer.ledger, answer.warnings);
     return answer;
 }
@@ -489,7 +489,7 @@ Result<Answer> make_top(const Scan& scan, Symbolizer& symbolizer, const TopOptio
     MemoryShare share{scan.memory()};
     answer = answer_of(counts, options, measure, share);
     PERFLEET_TRY(scan.memory().check());
-    answer.measure = answer_measure(measure, counts.total());
+    set_measure(measure, counts.total(), answer);
     warn_of_no_samples(measure, !counts.groups().empty(), answer.warnings);
     counts.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                             answer.warnings);

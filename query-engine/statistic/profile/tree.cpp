@@ -224,7 +224,7 @@ Result<Answer> make_tree(const Scan& scan, Symbolizer& symbolizer, const TreeOpt
         expansion.visit(scan, *measure, {}, [&](const EpochStackCounts& epoch) { tree.add(*measure, epoch); }));
     tree.write(answer);
     PERFLEET_TRY(scan.memory().check());
-    answer.measure = answer_measure(*measure, tree.total());
+    set_measure(*measure, tree.total(), answer);
     warn_of_no_samples(*measure, !tree.empty(), answer.warnings);
     tree.names().add_hint(options.each_address ? FrameNames::HintAt::kNoAddresses : FrameNames::HintAt::kAddresses,
                           answer.warnings);

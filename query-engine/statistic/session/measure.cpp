@@ -130,9 +130,9 @@ Measure measure_of(const Scan& scan, std::string event_name) {
 
 void ShownAmounts::warn_of_negative(const std::string& unit, std::vector<std::string>& warnings) const {
     if (negative_count_ != 0) {
-        warnings.push_back(
-            fmt::format("{} negative amounts, {:.0f} {} together, can't be shown in this format and are left out",
-                        negative_count_, static_cast<double>(negative_), unit));
+        warnings.push_back(fmt::format("{}, {:.0f} {} together, can't be shown in this format and {} left out",
+                                       counted_noun(negative_count_, "negative amount"), static_cast<double>(negative_),
+                                       unit, negative_count_ == 1 ? "is" : "are"));
     }
 }
 
@@ -212,9 +212,27 @@ Result<std::vector<Measure>> choose_measures(const Scan& scan) {
     return measures;
 }
 
-AnswerMeasure answer_measure(const Measure& measure, const RowTotal& total) {
-    return {measure.event, measure.is_amount ? "amount" : kRowUnit, measure.unit, total.sum.amount, total.sum.rows,
-            measure.others};
+void set_measure(const Measure& measure, const RowTotal& total, Answer& answer) {
+    answer.measure = {measure.event,  measure.is_amount ? "amount" : kRowUnit,
+                      measure.unit,   total.sum.amount,
+                      total.sum.rows, measure.others};
+    if (!total.lacks_sample_numbers) {
+        return;
+    }
+    answer.measure->samples.reset();
+    for (std::size_t i = 0; measure.is_amount && i < answer.columns.size(); ++i) {
+        for (auto row = answer.rows.begin(); answer.columns[i].unit == kRowUnit && row != answer.rows.end(); ++row) {
+            (*row)[i] = {};
+        }
+    }
+    if (!measure.is_amount) {
+        answer.warnings.push_back("values of " + measure.event +
+                                  " don't say how many samples they stand for: each counts as one");
+    }
+}
+
+bool is_sampled(const Measure& measure, const RowTotal& total) {
+    return (measure.is_sampled || total.has_sample_numbers) && !total.lacks_sample_numbers;
 }
 
 std::vector<Series> event_series(const ScannedSession& session, const std::string& event) {
@@ -330,7 +348,7 @@ void warn_of_no_samples(const Measure& measure, bool has_samples, std::vector<st
 void warn_of_few_samples(const Measure& measure, const RowTotal& total, std::vector<std::string>& warnings) {
     const double effective = total.effective_rows();
     const auto worth = static_cast<std::uint64_t>(std::llround(effective));
-    if (!measure.is_sampled || worth == 0 || effective >= kFewSamples) {
+    if (!is_sampled(measure, total) || worth == 0 || effective >= kFewSamples) {
         return;
     }
     // Two standard errors of a share of one half, which is the least certain share.

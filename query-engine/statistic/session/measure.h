@@ -17,6 +17,7 @@
 #include "query-engine/statistic/answer/answer.h"
 #include "query-engine/statistic/number/sum.h"
 #include "query-engine/symbol/symbolizer.h"
+#include "schemas/pprof/sample_labels.h"
 
 namespace perfleet {
 
@@ -26,7 +27,7 @@ struct Measure {
     bool is_amount = false;           // else the number of rows
     std::string unit;                 // "ns", "cycles", "bytes", "events"; of rows "samples"
     std::vector<std::string> others;  // further events with rows to profile, sorted
-    bool is_sampled = false;          // rows are a sample of all occurrences: shares are estimates
+    bool is_sampled = false;          // rows are a sample of all occurrences; of imported values see is_sampled()
     std::string unknown;              // the warning why amounts aren't known; empty: they are
 
     // The name that is shown for a part if there are several, such as "blocked".
@@ -62,6 +63,16 @@ inline constexpr std::uint64_t kFewSamples = 100;
 // The measure of an event, without its `others`.
 [[nodiscard]] Measure measure_of(const Scan& scan, std::string event);
 
+// Whether rows of the series are imported values that may say in kValue how many samples they stand for.
+[[nodiscard]] inline bool has_sample_numbers(const SessionRecord& session, Series series) {
+    return has_imported_values(session) && series.kind == Kind::kDetailedSample;
+}
+// The number of samples of such a row, 1 if it isn't known; kValue is decoded.
+[[nodiscard]] inline std::uint64_t samples_of(const DecodedRows& rows, std::size_t row) {
+    const std::uint64_t samples = rows.integers(ColumnId::kValue)[row];
+    return samples == kUnknownSamples ? 1 : samples;
+}
+
 // The amounts that a format shows, and what it can't hold: amounts below 0 are left out, and sums of 2^53 or more are
 // rounded where numbers are doubles. Warnings say so.
 class ShownAmounts {
@@ -82,8 +93,12 @@ private:
     Uint128 shown_ = 0;
 };
 
-// The measure as an answer describes it. `total`: of all its rows.
-[[nodiscard]] AnswerMeasure answer_measure(const Measure& measure, const RowTotal& total);
+// What an answer says of its measure. `total`: of all rows of it. Numbers of samples that aren't known give way to
+// null.
+void set_measure(const Measure& measure, const RowTotal& total, Answer& answer);
+// Whether rows are a sample of all occurrences, or stand for a known number of them: shares are estimates then, and
+// have intervals.
+[[nodiscard]] bool is_sampled(const Measure& measure, const RowTotal& total);
 
 // The ledger of this event's samples and tracepoints in all sessions.
 [[nodiscard]] Ledger event_ledger(const Scan& scan, const std::string& event, std::vector<std::string>& warnings);

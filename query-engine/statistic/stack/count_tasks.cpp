@@ -82,7 +82,7 @@ std::vector<Series> CountTask::series() const {
     return all;
 }
 
-// Summaries have no threads, no cpus and no times.
+// Summaries have no threads, no cpus, no times, and no numbers of samples of imported values.
 Result<std::vector<CountTask>> count_tasks(const Scan& scan, const PartCount& options) {
     const bool may_use_days =
         !options.per_thread && !options.per_cgroup && !options.per_cpu && !options.cuts && !scan.selection().is_exact;
@@ -92,10 +92,11 @@ Result<std::vector<CountTask>> count_tasks(const Scan& scan, const PartCount& op
         const auto day_of_epoch = [&](const EpochTask& task) {
             return day_of(partition_of_epoch(scan.sessions()[i], task.epoch).bucket);
         };
+        const bool has_days = may_use_days && !has_imported_values(scan.sessions()[i].record);
         for (auto first = epochs.begin(); first != epochs.end();) {
             const std::uint32_t day = day_of_epoch(*first);
             const auto behind = std::find_if(std::next(first), epochs.end(), [&](const EpochTask& task) {
-                return !may_use_days || day_of_epoch(task) != day;
+                return !has_days || day_of_epoch(task) != day;
             });
             CountTask task{i, {std::make_move_iterator(first), std::make_move_iterator(behind)}, std::nullopt};
             PERFLEET_TRY(add_tasks(scan, std::move(task), day, tasks));

@@ -54,7 +54,9 @@ public:
     Worker(std::size_t size_bytes_max, std::size_t stack_count, std::span<const Ticks> cuts, QueryMemory& memory)
         : sums_{size_bytes_max, stack_count}, cuts_{cuts}, share_{memory} {}
 
-    void count(RowBlock& block, const TaskNames& names, const PartCount& options) {
+    void count(RowBlock& block, const SessionRecord& session, const TaskNames& names, const PartCount& options) {
+        has_numbers_ = has_sample_numbers(session, block.series);
+        total_.lacks_sample_numbers |= has_imported_values(session) && !has_numbers_;
         count_wanted(block, names, options);
         charge();
     }
@@ -71,10 +73,10 @@ private:
     }
 
     void count_wanted(RowBlock& block, const TaskNames& names, const PartCount& options) {
-        const Found found = block.is_whole() ? find_runs(block, names, options) : Found::kNoRuns;
+        const Found found = block.is_whole() && !has_numbers_ ? find_runs(block, names, options) : Found::kNoRuns;
         if (found == Found::kRuns) {
             count_runs(block, options);
-        } else if (found == Found::kNoRuns && block.decode_more(row_columns(options))) {
+        } else if (found == Found::kNoRuns && block.decode_more(row_columns(options, has_numbers_))) {
             count_rows(block, names, options);
         }
     }
@@ -144,7 +146,7 @@ private:
         }
     }
 
-    static std::vector<ColumnId> row_columns(const PartCount& options) {
+    static std::vector<ColumnId> row_columns(const PartCount& options, bool has_numbers) {
         std::vector<ColumnId> columns{ColumnId::kTime, ColumnId::kTid, ColumnId::kStack};
         if (needs_pid(options)) {
             columns.push_back(ColumnId::kPid);
@@ -154,6 +156,9 @@ private:
         }
         if (options.is_amount) {
             columns.push_back(ColumnId::kWeight);
+        }
+        if (has_numbers) {
+            columns.push_back(ColumnId::kValue);
         }
         return columns;
     }
@@ -165,7 +170,9 @@ private:
         const auto stacks = block.rows.integers(ColumnId::kStack);
         const auto pids = column_of(block, needs_pid(options), ColumnId::kPid);
         const auto cpus = column_of(block, options.per_cpu, ColumnId::kCpu);
-        const RowWeights weights = take_weights(block, stacks.size(), options);
+        const auto numbers = column_of(block, has_numbers_, ColumnId::kValue);
+        const RowWeights weights = numbers.empty() ? take_weights(block, stacks.size(), options)
+                                                   : RowWeights{column_of(block, options.is_amount, ColumnId::kWeight)};
         const auto at = [](std::span<const std::uint64_t> column, std::size_t row) {
             return column.empty() ? 0 : static_cast<std::uint32_t>(column[row]);
         };
@@ -173,7 +180,8 @@ private:
             const Remembered& runner =
                 runner_of({at(pids, row), at(tids, row), at(cpus, row)}, Ticks{times[row]}, names, options);
             const std::uint64_t weight = weights.each.empty() ? weights.same : weights.each[row];
-            sums_.add(runner.runner, static_cast<std::uint32_t>(stacks[row]), Sum::of_rows(1, weight));
+            const Sum sum = numbers.empty() ? Sum::of_rows(1, weight) : take_value(weight, numbers[row], options);
+            sums_.add(runner.runner, static_cast<std::uint32_t>(stacks[row]), sum);
         }
     }
 
@@ -195,6 +203,18 @@ private:
             total_.add(weight, 1);
         }
         return weights;
+    }
+
+    // An imported value, added to the total.
+    Sum take_value(std::uint64_t value, std::uint64_t samples, const PartCount& options) {
+        if (samples == kUnknownSamples) {
+            total_.add(value, 1);
+            total_.lacks_sample_numbers = true;
+            return Sum::of_rows(1, value);
+        }
+        const std::uint64_t amount = options.is_amount ? value : samples;
+        total_.add_value(amount, samples);
+        return {static_cast<std::int64_t>(amount), samples};
     }
 
     // The thread's runner at `ticks`, and the time for which it is valid.
@@ -226,6 +246,7 @@ private:
 
     RunnerSums sums_;
     RowTotal total_;
+    bool has_numbers_ = false;  // the block's rows are values that may say how many samples they stand for
     std::span<const Ticks> cuts_;
     std::vector<Run> runs_;  // of the block that is being counted
     std::vector<ValueRun> tids_;
@@ -357,6 +378,7 @@ Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, co
     meaning_share.set(meaning.size_bytes());
     const auto names = PERFLEET_TRY(read_task_names(scan, session_index, task.epoch, *meaning.dictionary, options));
     const std::vector<Ticks> cuts = options.cuts ? options.cuts(session_index) : std::vector<Ticks>{};
+    const SessionRecord& session = scan.sessions()[session_index].record;
     std::vector<Worker> workers;
     for (unsigned i = 0; i < worker_count; ++i) {
         workers.emplace_back(array_size_bytes / worker_count, meaning.stack_count(), cuts, memory);
@@ -364,7 +386,7 @@ Result<CountedEpoch> count_epoch(const Scan& scan, std::size_t session_index, co
     for (const Series& one : task.series) {
         PERFLEET_TRY(scan.visit_rows_in_parallel(
             session_index, task.epoch, one, covered.at({task.epoch, one}), worker_count,
-            [&](unsigned worker, RowBlock& block) { workers[worker].count(block, names, options); }));
+            [&](unsigned worker, RowBlock& block) { workers[worker].count(block, session, names, options); }));
     }
     EpochStackCounts counts = merged(workers, names, options, meaning_share);
     CountedEpoch counted{std::move(counts), std::move(meaning_share)};

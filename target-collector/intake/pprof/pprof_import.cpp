@@ -23,6 +23,7 @@
 #include "schemas/vocabulary/named_row.h"
 #include "schemas/wire/hello_limits.h"
 #include "schemas/wire/protocol.h"
+#include "target-collector/intake/pprof/sample_numbers.h"
 #include "target-collector/intake/session/event_of_amounts.h"
 #include "target-collector/intake/session/sealed_rows.h"
 #include "target-collector/linux/host/packed_symbols.h"
@@ -68,6 +69,7 @@ public:
         }
         profile_id_ = session_id_of(file_, UtcNs{0});
         frames_.emplace(profile_);
+        numbers_.emplace(profile_);
         const auto writer = PERFLEET_TRY(destination_.begin(describe_session(), options_.now));
         SealedRows rows{*writer};
         // Each epoch names the image that has the profile.
@@ -253,28 +255,30 @@ private:
         for (std::uint16_t i = 0; i < types_.size(); ++i) {
             const std::int64_t value = sample.values[types_[i]];
             if (value != 0 || (is_zero && i == 0)) {
-                append_row(EventNumber{i}, pid, tid, stack, static_cast<std::uint64_t>(value), labels);
+                append_row(EventNumber{i}, pid, tid, stack, static_cast<std::uint64_t>(value),
+                           numbers_->of(sample, types_[i]), labels);
             }
         }
         cut_stack_count_ += cut_frame_count_ > 0 ? 1 : 0;
     }
 
     void append_row(EventNumber event, std::uint32_t pid, std::uint32_t tid, StackNumber stack, std::uint64_t value,
-                    const std::string& labels) {
+                    std::uint64_t samples, const std::string& labels) {
         ++imported_.sample_count;
-        const Series series{labels.empty() ? Kind::kSample : Kind::kDetailedSample, event};
+        const bool is_plain = labels.empty() && samples == kUnknownSamples;
+        const Series series{is_plain ? Kind::kSample : Kind::kDetailedSample, event};
         if (cut_frame_count_ > 0) {
             rows_->count(series, CountName::kFramesTruncated, cut_frame_count_);
         }
-        if (labels.empty()) {
+        if (is_plain) {
             const auto integers = row_of<Kind::kSample>(column<kPid>(pid), column<kTid>(tid),
                                                         column<kStack>(stack.value), column<kWeight>(value));
             rows_->append({series, now_, integers});
             return;
         }
-        const auto integers =
-            row_of<Kind::kDetailedSample>(column<kPid>(pid), column<kTid>(tid), column<kStack>(stack.value),
-                                          column<kWeight>(value), column<kRawSize>(labels.size()));
+        const auto integers = row_of<Kind::kDetailedSample>(column<kPid>(pid), column<kTid>(tid),
+                                                            column<kStack>(stack.value), column<kWeight>(value),
+                                                            column<kValue>(samples), column<kRawSize>(labels.size()));
         std::array<std::span<const std::byte>, 5> bytes{};  // kRawBytes is the first byte column
         bytes.front() = std::as_bytes(std::span{labels});
         rows_->append({series, now_, integers, bytes});
@@ -356,6 +360,7 @@ private:
     PprofProfile profile_;
     SessionId profile_id_;
     std::optional<ProfileFrames> frames_;
+    std::optional<SampleNumbers> numbers_;
     std::vector<std::size_t> types_;  // by event
     std::vector<Made> made_;          // by mapping
     ImageTable images_;               // the first is kProfileImage

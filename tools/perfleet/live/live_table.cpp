@@ -23,7 +23,7 @@ OptionValues live_values(const LiveOptions& options) {
 
 std::string live_head(LiveProfile& profile, const LiveOptions& options, const LiveProfile::Range& range,
                       const Answer& answer) {
-    const std::uint64_t count = answer.measure ? answer.measure->samples : 0;
+    const std::uint64_t count = answer.measure ? answer.measure->samples.value_or(0) : 0;
     std::string head = counted_noun(count, "sample");
     OptionValues event;
     if (answer.measure) {

@@ -87,6 +87,7 @@ Result<int> run_annotate(AnnotateOptions& options) {
                       {"self_samples", "samples"},
                       {"text", ""}};
     answer.measure = counts.measure;
+    const bool knows_samples = !counts.measure || counts.measure->samples;
     answer.ledger = counts.ledger;
     answer.warnings = counts.warnings;
     const AnnotateTools tools{options.query.symbol_paths(), options.objdump, !options.has_no_source,
@@ -101,7 +102,7 @@ Result<int> run_annotate(AnnotateOptions& options) {
                                    is_instruction ? AnswerValue{"0x" + line.address} : AnswerValue{},
                                    is_instruction ? integer_value(line.self.amount) : AnswerValue{},
                                    is_instruction ? AnswerValue{line.percent} : AnswerValue{},
-                                   is_instruction ? AnswerValue{line.self.rows} : AnswerValue{},
+                                   is_instruction && knows_samples ? AnswerValue{line.self.rows} : AnswerValue{},
                                    AnswerValue{line.text}});
         }
     }

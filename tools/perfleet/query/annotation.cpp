@@ -107,7 +107,8 @@ std::vector<AnnotatedFunction> functions_of(const Answer& answer) {
         function.last = std::max(function.last, number(column::kLast));
         const auto* const negative = std::get_if<std::int64_t>(&row[column::kSelf]);
         const std::int64_t amount = negative != nullptr ? *negative : static_cast<std::int64_t>(number(column::kSelf));
-        const Sum self{amount, number(column::kSelfSamples)};
+        const auto* const samples = std::get_if<std::uint64_t>(&row[column::kSelfSamples]);
+        const Sum self{amount, samples != nullptr ? *samples : 0};
         function.samples[number(column::kOffset)] += self;
         function.total += self;
     }

@@ -98,10 +98,11 @@ std::string cost_text(const AnswerMeasure& measure, std::int64_t length_ns) {
     constexpr double kPercentMin = 10;
     const bool is_time = measure.unit == "ns";
     const auto time_ns = static_cast<double>(is_time ? measure.total : length_ns);
-    const double percent = time_ns <= 0 ? 0 : 100 * kSampleCostNs * static_cast<double>(measure.samples) / time_ns;
+    const std::uint64_t samples = measure.samples.value_or(0);
+    const double percent = time_ns <= 0 ? 0 : 100 * kSampleCostNs * static_cast<double>(samples) / time_ns;
     return percent < kPercentMin ? ""
                                  : fmt::format("warning: {} take about {:.0f} % of the {}, at 4 us each: {}",
-                                               counted_noun(measure.samples, "sample"), std::min(percent, 100.0),
+                                               counted_noun(samples, "sample"), std::min(percent, 100.0),
                                                is_time ? "program's time" : "recording",
                                                is_time ? "-F 999 takes fewer" : "--filter takes fewer, -c N each Nth");
 }
