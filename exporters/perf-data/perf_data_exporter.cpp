@@ -17,6 +17,7 @@
 #include "query-engine/service/export_format.h"
 #include "query-engine/statistic/counter/counters.h"
 #include "query-engine/statistic/session/coverage.h"
+#include "query-engine/statistic/session/measure.h"
 #include "schemas/text/layout.h"
 
 namespace perfleet {
@@ -81,6 +82,9 @@ public:
         summary_.size_bytes = writer_.offset();
         summary_.warnings.insert(summary_.warnings.end(), stream_.warnings().begin(), stream_.warnings().end());
         warn_of_uncovered_time(scan_, summary_.warnings);
+        for (const auto& [unit, amounts] : negative_) {
+            amounts.warn_of_negative(unit, summary_.warnings);
+        }
         return std::move(summary_);
     }
 
@@ -212,9 +216,9 @@ private:
             log_row(row);
         } else if (row.event != nullptr && row.columns == nullptr) {
             stream_.counts_row(row, ranges_[row.epoch.session_index]);
-        } else if (row.event != nullptr) {
+        } else if (row.event != nullptr && can_hold(row)) {
             stream_.sample_row(images, row, ranges_[row.epoch.session_index]);
-        } else {
+        } else if (row.event == nullptr) {
             stream_.task_row(images, row, ranges_[row.epoch.session_index]);
         }
         if (++row_count_ % kRowsBetweenChecks == 0) {
@@ -222,6 +226,18 @@ private:
             PERFLEET_TRY(share_.check());
         }
         return writer_.error() ? Result<Done>{Error{*writer_.error()}} : Result<Done>{Done{}};
+    }
+
+    // Periods can't be below 0.
+    bool can_hold(const MergedRow& row) {
+        const std::uint64_t weight = row.columns->weight[row.row];
+        if (static_cast<std::int64_t>(weight) >= 0) {
+            return true;
+        }
+        const SessionRecord& session = scan_.sessions()[row.epoch.session_index].record;
+        const EventRecord* const event = session.event_at(row.series.event);
+        return !has_imported_values(session) || event == nullptr ||
+               negative_[event->unit].add(static_cast<std::int64_t>(weight));
     }
 
     void log_row(const MergedRow& row) {
@@ -381,8 +397,9 @@ private:
         std::uint64_t ticks = 0;
         std::uint64_t value = 0;
     };
-    std::map<std::size_t, Reading> readings_;  // of uncovered time, by session
-    std::uint64_t reading_count_ = 0;          // written as samples
+    std::map<std::size_t, Reading> readings_;       // of uncovered time, by session
+    std::map<std::string, ShownAmounts> negative_;  // that are left out, by unit
+    std::uint64_t reading_count_ = 0;               // written as samples
     MemoryShare share_{scan_.memory()};
     std::uint64_t row_count_ = 0;
     std::uint64_t data_first_ = 0;
