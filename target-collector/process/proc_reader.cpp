@@ -64,6 +64,24 @@ std::optional<std::uint32_t> proc_uid(std::uint32_t pid) {
     return status.st_uid;
 }
 
+std::optional<std::uint32_t> innermost_pid_in_status(std::string_view text) {
+    constexpr std::string_view kField = "\nNSpid:";
+    const std::size_t at = text.find(kField);
+    if (at == std::string_view::npos) {
+        return std::nullopt;
+    }
+    text.remove_prefix(at + kField.size());
+    text = text.substr(0, text.find('\n'));
+    const std::size_t last = text.find_last_of("\t ");
+    text.remove_prefix(last == std::string_view::npos ? 0 : last + 1);
+    return number_of<std::uint32_t>(text);
+}
+
+std::optional<std::uint32_t> proc_innermost_pid(std::uint32_t pid) {
+    const auto status = read_small_file("/proc/" + std::to_string(pid) + "/status", kThreadStatusSizeBytesMax);
+    return status.ok() ? std::optional{innermost_pid_in_status(*status).value_or(pid)} : std::nullopt;
+}
+
 std::optional<std::uint32_t> proc_pid_of_thread(std::uint32_t tid) {
     constexpr std::string_view kKey = "\nTgid:\t";
     const auto status = read_small_file("/proc/" + std::to_string(tid) + "/status", kThreadStatusSizeBytesMax);

@@ -36,6 +36,9 @@ struct ProcMapping {
 // The user that owns a process.
 [[nodiscard]] std::optional<std::uint32_t> proc_uid(std::uint32_t pid);
 
+// The number of a process in the innermost of its pid namespaces; empty if it is gone.
+[[nodiscard]] std::optional<std::uint32_t> proc_innermost_pid(std::uint32_t pid);
+
 // The process of a thread.
 [[nodiscard]] std::optional<std::uint32_t> proc_pid_of_thread(std::uint32_t tid);
 
@@ -64,6 +67,9 @@ struct ProcMapping {
 
 // The start time, in ticks, in the same text.
 [[nodiscard]] std::optional<std::uint64_t> start_in_stat(std::string_view text);
+
+// The innermost number in the text of /proc/PID/status; empty before Linux 4.1.
+[[nodiscard]] std::optional<std::uint32_t> innermost_pid_in_status(std::string_view text);
 
 // One line of /proc/PID/maps; empty if it is malformed.
 [[nodiscard]] std::optional<ProcMapping> parse_maps_line(std::string_view line);

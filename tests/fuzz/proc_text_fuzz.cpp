@@ -11,7 +11,6 @@
 #include "target-collector/process/perf_map.h"
 #include "target-collector/process/proc_reader.h"
 #include "target-collector/source/linux/event/cpu_list.h"
-#include "target-collector/source/linux/image/perf_map_file.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace perfleet {

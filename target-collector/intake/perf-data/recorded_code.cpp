@@ -58,8 +58,20 @@ std::uint32_t RecordedCode::pid_of_map(std::uint32_t pid) {
 }
 
 std::string RecordedCode::text_of_map(std::uint32_t pid) const {
-    const std::string path = folder_ + "/perf-" + std::to_string(pid) + ".map";
-    const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)};
+    const auto open_map = [&](const std::string& root, std::uint32_t number) {
+        const std::string path = root + folder_ + "/perf-" + std::to_string(number) + ".map";
+        return FileDescriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)};
+    };
+    const auto lives = proc_start(pid);
+    const auto [recorded_from, recorded_until] = recorded_;
+    const bool is_alive = lives && lives->value <= recorded_until.value + kFileSlackNs;
+    FileDescriptor file;
+    if (is_alive) {  // of a container
+        file = open_map("/proc/" + std::to_string(pid) + "/root", proc_innermost_pid(pid).value_or(pid));
+    }
+    if (!file) {
+        file = open_map("", pid);
+    }
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
         (status.st_uid != ::geteuid() && status.st_uid != 0)) {
@@ -67,9 +79,6 @@ std::string RecordedCode::text_of_map(std::uint32_t pid) const {
     }
     const std::int64_t written_ns = (status.st_mtim.tv_sec * kNsPerSecond) + status.st_mtim.tv_nsec;
     const auto fork = forks_.find(pid);
-    const auto lives = proc_start(pid);
-    const auto [recorded_from, recorded_until] = recorded_;
-    const bool is_alive = lives && lives->value <= recorded_until.value + kFileSlackNs;
     const UtcNs began = fork != forks_.end() ? fork->second.time : is_alive ? *lives : recorded_from;
     if (written_ns + kFileSlackNs < began.value || (!is_alive && written_ns > recorded_until.value + kFileSlackNs)) {
         return {};

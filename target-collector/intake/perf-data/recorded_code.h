@@ -1,5 +1,6 @@
 // Names JIT code of a recording that was made on this host: frames in memory without a file become frames of the
-// functions that their process has listed in `/tmp/perf-PID.map`, as perf shows them.
+// functions that their process has listed in `/tmp/perf-PID.map`, as perf shows them. A process that still runs, such
+// as in a container, has the file in its own root and by its own number.
 //
 // The file must be a regular file of the caller or root, written after the process began (or after the recording began,
 // if an older process has ended). If the process has ended, it must also be written before the recording ended: pids

@@ -5,12 +5,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "schemas/host/host_clock.h"
 #include "schemas/vocabulary/kinds.h"
+#include "target-collector/process/proc_reader.h"
 
 namespace perfleet::recorded_code_test {
 namespace {
@@ -90,6 +96,26 @@ TEST_F(RecordedCodeTest, ForkedProcessesHaveTheirParentsNames) {
     EXPECT_EQ(own.pid_of_map(kPid + 2), kPid);
     EXPECT_EQ(name_of_frame(own, kPid + 2), "of_the_parent+16");
     EXPECT_EQ(own.pid_of_map(kPid + 3), 0U);
+}
+
+// The process has another file system at the folder, and the number 1.
+TEST_F(RecordedCodeTest, AProcessInAContainerHasItsOwnFile) {
+    const std::string command = "unshare --mount --pid --fork sh -c 'mount -t tmpfs none " + folder_ +
+                                " && echo 7000 20 contained > " + folder_ +
+                                "/perf-1.map && echo here && exec sleep 60'";
+    const std::unique_ptr<FILE, int (*)(FILE*)> said{::popen((command + " 2>/dev/null & echo $!; wait").c_str(), "r"),
+                                                     ::pclose};
+    std::uint32_t unshare = 0;
+    char here[8] = "";
+    if (std::fscanf(said.get(), "%u %7s", &unshare, here) != 2 || std::string_view{here} != "here") {
+        GTEST_SKIP() << "namespaces can't be made here";
+    }
+    const std::vector<std::uint32_t> family = proc_with_descendants({unshare});
+    ASSERT_EQ(family.size(), 2U);
+    const UtcNs now = utc_now();
+    RecordedCode own{table_, true, {now, now}, folder_};
+    EXPECT_EQ(name_of_frame(own, family[1]), "contained+16");
+    ::kill(static_cast<pid_t>(family[1]), SIGKILL);
 }
 
 TEST_F(RecordedCodeTest, LinksAndWhatIsNoFileArentRead) {

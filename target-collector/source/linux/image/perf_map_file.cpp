@@ -6,35 +6,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "schemas/text/parse.h"
-#include "target-collector/process/small_file.h"
+#include "target-collector/process/proc_reader.h"
 
 namespace perfleet {
 namespace {
 
-constexpr std::size_t kStatusSizeBytesMax = 65'536;
 constexpr std::size_t kLineSizeBytesMax = 65'536;
 
 }  // namespace
 
-std::optional<std::uint32_t> innermost_pid_in_status(std::string_view text) {
-    constexpr std::string_view kField = "\nNSpid:";
-    const std::size_t at = text.find(kField);
-    if (at == std::string_view::npos) {
-        return std::nullopt;
-    }
-    text.remove_prefix(at + kField.size());
-    text = text.substr(0, text.find('\n'));
-    const std::size_t last = text.find_last_of("\t ");
-    text.remove_prefix(last == std::string_view::npos ? 0 : last + 1);
-    return number_of<std::uint32_t>(text);
-}
-
 PerfMapFile::PerfMapFile(std::uint32_t pid) {
-    const auto status = read_small_file("/proc/" + std::to_string(pid) + "/status", kStatusSizeBytesMax);
-    if (status.ok()) {
-        const std::uint32_t own_pid = innermost_pid_in_status(*status).value_or(pid);
-        file_ = ProcessFile{pid, "/tmp/perf-" + std::to_string(own_pid) + ".map"};
+    if (const auto own_pid = proc_innermost_pid(pid)) {
+        file_ = ProcessFile{pid, "/tmp/perf-" + std::to_string(*own_pid) + ".map"};
     }
 }
 

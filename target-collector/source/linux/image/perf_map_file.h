@@ -39,7 +39,4 @@ private:
     std::size_t given_size_bytes_ = 0;  // at the buffer's front, passed to the caller
 };
 
-// The number of a process in the innermost of its pid namespaces, from the text of /proc/PID/status.
-[[nodiscard]] std::optional<std::uint32_t> innermost_pid_in_status(std::string_view text);
-
 }  // namespace perfleet

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <string>
 
+#include "target-collector/process/proc_reader.h"
+
 namespace perfleet {
 namespace {
 
