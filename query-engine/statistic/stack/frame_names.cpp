@@ -73,6 +73,11 @@ void sort_by_upper_half(std::vector<std::uint64_t>& values) {
 
 }  // namespace
 
+std::string comparable_name(const std::string& symbol) {
+    constexpr std::string_view kGoAbi{".abi0"};
+    return symbol.substr(0, symbol.size() - (symbol.ends_with(kGoAbi) ? kGoAbi.size() : 0));
+}
+
 std::uint32_t TextNumbers::number_of(const std::string& text) {
     const auto [entry, is_new] = numbers_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
     if (is_new) {
@@ -233,7 +238,8 @@ void FrameNames::take(const EpochDictionary& dictionary, const NamedGroup& named
                                           run.name, wanted_ == Wanted::kSymbols ? run.function_offset : std::nullopt)),
                                       image},
                                      definition)
-                : number_of({symbols_.number_of(run.name), image});
+                : number_of({symbols_.number_of(wanted_ == Wanted::kComparable ? comparable_name(run.name) : run.name),
+                             image});
         std::uint64_t last_offset = ~0ULL;
         for (; frame != end; ++frame) {
             const std::uint64_t offset = std::uint64_t{group.offset_high} << 32U | *frame >> 32U;

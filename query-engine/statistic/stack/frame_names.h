@@ -80,11 +80,15 @@ struct FrameName {
     std::uint32_t image = 0;
 };
 
+// The name of a function in all builds: symbol tables of Go have `NAME.abi0` where what strip leaves has `NAME`.
+[[nodiscard]] std::string comparable_name(const std::string& symbol);
+
 class FrameNames : NonCopyable {
 public:
     enum class Wanted : std::uint8_t {
         kSymbols,      // without a symbol: the function, `[image+0xstart]`, if it is known, else `[image]`
-        kComparable,   // without a symbol: `[image]`, because functions of other builds start elsewhere
+        kComparable,   // comparable_name(); without a symbol: `[image]`, because functions of other builds start
+                       // elsewhere
         kAddresses,    // without a symbol: each address has a name, `image+0xoffset`
         kImagesAlone,  // reads no ELF file; all symbols are one
     };

@@ -171,6 +171,12 @@ TEST(NamelessFrames, AreFunctionsExceptWhereBuildsAreCompared) {
     EXPECT_FALSE(functions.contains("[stripped]"));
 }
 
+TEST(ComparableName, IsThatOfAStrippedBuildOfGo) {
+    EXPECT_EQ(comparable_name("runtime.goexit.abi0"), "runtime.goexit");
+    EXPECT_EQ(comparable_name("runtime.goexit"), "runtime.goexit");
+    EXPECT_EQ(comparable_name(".abi0"), "");
+}
+
 TEST_F(NamedFrames, KeepTheirNumbersInTheNextEpoch) {
     Symbolizer symbolizer{nullptr, {}};
     FrameNames names{symbolizer, memory_, 2};
