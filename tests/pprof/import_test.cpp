@@ -491,6 +491,9 @@ TEST_F(PprofImport, TypesOfOneNameStayApart) {
     EXPECT_EQ(session->warnings[0], "several types of values are named cpu: one of them is cpu#2 here");
     EXPECT_EQ(counts_of(*store_, "cpu").begin()->second.first, 57U);
     EXPECT_EQ(counts_of(*store_, "cpu#2").begin()->second.first, 3U);
+    EXPECT_EQ(warning_with(top_of(*store_, "cpu"), "several events are named cpu: this is the first, others are cpu#2"),
+              1U);
+    EXPECT_EQ(warning_with(top_of(*store_, "cpu#2"), "several events"), 0U);
 }
 
 // Of a profile of a heap: one object of 8 MiB, and ten sampled objects of 100 bytes, which stand for 52,434.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -273,11 +274,21 @@ Ledger event_ledger(const Scan& scan, const std::string& event, std::vector<std:
 }
 
 void warn_of_other_events(const Scan& scan, const Measure& measure, std::vector<std::string>& warnings) {
-    if (scan.selection().event || measure.others.empty()) {
-        return;
-    }
     constexpr std::size_t kNamedMax = 8;
     const std::vector<std::string>& others = measure.others;
+    if (scan.selection().event) {
+        std::set<std::string> of_one_name;
+        std::ranges::copy_if(others, std::inserter(of_one_name, of_one_name.end()),
+                             [&](const std::string& other) { return other.starts_with(measure.event + "#"); });
+        if (!of_one_name.empty()) {
+            warnings.push_back("several events are named " + measure.event + ": this is the first, others are " +
+                               join(of_one_name));
+        }
+        return;
+    }
+    if (others.empty()) {
+        return;
+    }
     const std::size_t named = std::min(others.size(), kNamedMax);
     warnings.push_back("this is event " + measure.event + "; also recorded (choose with --event): " +
                        join({others.begin(), others.begin() + static_cast<std::ptrdiff_t>(named)}) +
@@ -357,7 +368,8 @@ void warn_of_few_samples(const Measure& measure, const RowTotal& total, std::vec
     warnings.push_back(counted_noun(rows, "sample is", "samples are") + " few" +
                        (worth == rows ? "" : " (their weights differ: worth " + std::to_string(worth) + ")") +
                        ": shares may be " + std::to_string(points) +
-                       " percentage points off; sample for longer, or more often (-F)");
+                       " percentage points off; sample for longer, or more often" +
+                       (total.has_sample_numbers ? "" : " (-F)"));
 }
 
 void finish_profile(const Scan& scan, const Measure& measure, const RowTotal& total, const Symbolizer& symbolizer,

@@ -103,7 +103,7 @@ void set_measure(const Measure& measure, const RowTotal& total, Answer& answer);
 // The ledger of this event's samples and tracepoints in all sessions.
 [[nodiscard]] Ledger event_ledger(const Scan& scan, const std::string& event, std::vector<std::string>& warnings);
 
-// Adds a warning that names the other events, unless the user chose this one.
+// Adds a warning that names the other events, or, if the user chose this one, those of its name (`NAME#2`).
 void warn_of_other_events(const Scan& scan, const Measure& measure, std::vector<std::string>& warnings);
 
 // Adds a warning that names sessions without an end, if there are any.
