@@ -31,6 +31,10 @@ test('alike slices give no wider an interval than independent samples', () => {
     const uneven = shareInterval([80, 0, 0, 0], [100, 100, 100, 100]);
     assert.ok(uneven.effect > 10 && uneven.low < interval.low && uneven.high > interval.high);
     assert.equal(shareInterval([5], [10]), null);
+    const values = shareInterval([2], [10], 1, 0, 1, true);  // samples without times
+    near(values.low, 0.0252107263, 1e-9);
+    near(values.high, 0.5560954623, 1e-9);
+    near(shareInterval([80, 0, 0, 0], [100, 100, 100, 100], 1, 0, 4, true).low, shareInterval([20, 20, 20, 20], [100, 100, 100, 100], 1, 0, 4, true).low, 1e-9);
     assert.deepEqual([shareInterval([0, 0], [10, 10]).low, shareInterval([10, 10], [10, 10]).high], [0, 1]);
 });
 

@@ -289,7 +289,7 @@ public:
         for (const char* figure : {"self", "children"}) {
             add_figure(figure);
         }
-        return std::move(text_);
+        return text_.substr(text_.starts_with('\n') ? 1 : 0);
     }
 
 private:
