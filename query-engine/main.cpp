@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -156,6 +157,14 @@ Result<PushedSessions::Hashes> stored_parts(StoreReader& store, UtcNs since) {
     return hashes;
 }
 
+// Where counts of clients' quotas outlive the process: the store's folder, else that of the service manager. Empty:
+// there is none.
+std::string quota_file(const std::string& data) {
+    const char* const of_service = std::getenv("STATE_DIRECTORY");  // NOLINT(concurrency-mt-unsafe): nothing sets it
+    const std::string folder = is_folder(data) ? data : of_service == nullptr ? "" : of_service;
+    return folder.empty() ? "" : folder + "/http.quotas";
+}
+
 // HTTP beside ZeroMQ: the same queries, until it is destroyed.
 class HttpService : NonCopyable {
 public:
@@ -190,7 +199,8 @@ public:
                                       HttpReply& reply) { return api_->answer_at_once(request, reply); },
              .host = address.is_loopback() ? address.host : "",
              .access = {options.tokens, {options.certificate, options.key, options.client_ca}},
-             .log = log}));
+             .log = log,
+             .quota_file = quota_file(data)}));
         server_->start();
         return Done{};
     }

@@ -331,7 +331,7 @@ struct Shared {
     HttpAccess access;
     std::shared_ptr<net::ssl::context> tls{};  // null: none
     AbuseLimiter failed_tokens{{UINT32_MAX, SIZE_MAX, HttpServer::kFailedAddressesMax}};
-    UploadQuota upload_quota{};
+    UploadQuota upload_quota{options.quota_file, options.log};
     std::size_t upload_count = 0;  // that are being received or answered
     Handlers* handlers = nullptr;
     std::atomic<std::uint64_t> denied = 0;
@@ -534,15 +534,15 @@ private:
     }
 
     std::optional<HttpResponse> above_quota(const HttpIdentity& identity) {
-        const std::uint64_t left_ns =
-            shared_.upload_quota.left_ns(identity.name, identity.push_size_bytes_max, monotonic_now_ns());
+        const std::int64_t left_ns =
+            shared_.upload_quota.left_ns(identity.name, identity.push_size_bytes_max, utc_now());
         if (left_ns == 0) {
             return std::nullopt;
         }
         HttpResponse later = plain_answer(http::status::too_many_requests,
                                           "the quota of " + identity.name + " is used up: " +
                                               std::to_string(identity.push_size_bytes_max) + " bytes an hour");
-        later.headers.emplace_back("Retry-After", std::to_string(left_ns / 1'000'000'000 + 1));
+        later.headers.emplace_back("Retry-After", std::to_string(left_ns / kNsPerSecond + 1));
         return later;
     }
 
@@ -608,7 +608,7 @@ private:
         http::request<http::string_body> message = parser_->release();
         request_.body = std::move(message.body());
         if (is_upload_ && !refusal_) {
-            shared_.upload_quota.count(request_.client, request_.body.size());
+            shared_.upload_quota.count(request_.client, request_.body.size(), utc_now());
         }
         reply_ = std::make_shared<Reply>(std::move(request_), message.version(), message.keep_alive() && !is_old_,
                                          shared_.handlers->waiting_count(), [weak = weak_from_this()] {

@@ -51,6 +51,7 @@ struct HttpServerOptions {
     LogSink log{};
     // NAME=VALUE: only clients with this cookie may read, and none may push. Empty: `access` decides.
     std::string cookie{};
+    std::string quota_file{};  // UploadQuota
 };
 
 class HttpServer {

@@ -84,6 +84,7 @@ class Gateway:
         return done.stdout
 
     def start(self, *options, http="127.0.0.1:*", log=None):
+        self.options = options
         self.process = subprocess.Popen(
             [os.path.join(self.bin, "perfleet-gateway"), "--data", self.data, "--listen", "tcp://127.0.0.1:*",
              "--query", "tcp://127.0.0.1:*", "--http", http, "--http-import", *options], stdout=subprocess.PIPE, stderr=log, text=True)

@@ -339,8 +339,9 @@ def check_clients(bin_dir, folder):
     """Who pushes is known by the token: it names the session's client, and is part of what makes requests the same."""
     gateway = Pushed(bin_dir, folder)
     lines = b"".join(gateway.perfleet("keygen", "--token", "--role", "push", name, cwd=folder) for name in ("ci", "edge"))
+    small = gateway.perfleet("keygen", "--token", "--role", "push", "small", cwd=folder).rstrip() + b" quota=1k\n"
     with open(os.path.join(folder, "tokens"), "wb") as file:
-        file.write(lines)
+        file.write(lines + small)
     gateway.data = os.path.join(folder, "of-clients")
     gateway.start("--http-tokens", os.path.join(folder, "tokens"))
     try:
@@ -353,9 +354,28 @@ def check_clients(bin_dir, folder):
         sessions = [(row[2], row[-1]) for row in gateway.table("sessions")["rows"]]
         check(sorted((target, "client=" + target in labels) for target, labels in sessions) == [("ci", True), ("edge", True)], f"{sessions}")
         check([gateway.total(name) for name in ("ci", "edge")] == [5, 5], "each client's request is stored once")
+        check_quota(gateway)
     finally:
         gateway.process.terminate()
         gateway.process.wait()
+
+
+def check_quota(gateway):
+    """What is used up of a quota stays so when processes are killed."""
+    with open(os.path.join(gateway.folder, "small.token")) as file:
+        headers = {"Authorization": "Bearer " + file.read().strip()}
+
+    def push():
+        status, answer, _ = gateway.post("/ingest", b"main;work 5\n" * 50, headers, name="shop.cpu")
+        return status, int(answer.get("Retry-After", 0))
+
+    check([push(), push()] == [(200, 0), (200, 0)], "below a quota")
+    check(push()[0] == 429, "above a quota")
+    for is_gateway in (False, True):
+        kill_process(gateway, is_gateway)
+        gateway.wait_for_queries()
+        status, retry_after = push()
+        check(status == 429 and 3_000 < retry_after <= 3_600, f"a quota after a kill (gateway: {is_gateway}): {status}, {retry_after}")
 
 
 def check_kills(gateway):
@@ -383,7 +403,7 @@ def kill_process(gateway, is_gateway):
     if is_gateway:
         gateway.process.kill()
         gateway.process.wait()
-        gateway.start(http=gateway.http.removeprefix("http://"))
+        gateway.start(*gateway.options, http=gateway.http.removeprefix("http://"))
         return
     children = subprocess.run(["pgrep", "-P", str(gateway.process.pid), "-f", "perfleet-query"], capture_output=True, text=True).stdout.split()
     for child in children:
