@@ -1,9 +1,12 @@
 #include "query-engine/statistic/profile/series.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -11,6 +14,7 @@
 #include "query-engine/statistic/answer/answer_size.h"
 #include "query-engine/statistic/answer/usage.h"
 #include "query-engine/statistic/session/measure.h"
+#include "query-engine/statistic/stack/frame_names.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 #include "storage/select/matcher.h"
 
@@ -87,24 +91,94 @@ bool is_of_cgroup(const std::string& key) {
 
 bool is_of_session(const std::string& key) { return key != kCommand && !is_of_cgroup(key); }
 
+// The inverse of call_path_text().
+std::vector<std::string> parse_call_path(const std::string& text) {
+    std::vector<std::string> path{""};
+    for (auto at = text.begin(); at != text.end(); ++at) {
+        if (*at == ';') {
+            path.emplace_back();
+            continue;
+        }
+        if (*at == '\\' && at + 1 != text.end()) {
+            ++at;
+        }
+        path.back() += *at;
+    }
+    return path;
+}
+
+// Decides which counts lie below a call path.
+class CallPath {
+public:
+    CallPath(const std::vector<std::string>& path, Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count)
+        : path_{path}, names_{symbolizer, memory, worker_count}, share_{memory} {}
+
+    [[nodiscard]] std::vector<StackCount> counts_below(const Measure& measure, const EpochStackCounts& epoch) {
+        names_.name_epoch(*epoch.dictionary, epoch.counts);
+        for (auto& known : known_) {
+            known.assign(epoch.dictionary->stack_count(), Known::kNot);
+        }
+        std::vector<StackCount> below;
+        std::ranges::copy_if(epoch.counts, std::back_inserter(below), [&](const StackCount& count) {
+            const std::string root = root_name(measure, epoch, epoch.runners[count.runner_index]);
+            return (root.empty() || root == path_.front()) && takes(*epoch.dictionary, count.stack, root.empty());
+        });
+        share_.set(names_.size_bytes() + known_.size() * known_[0].size() + below.size() * sizeof(StackCount));
+        return below;
+    }
+
+private:
+    enum class Known : std::uint8_t { kNot, kTaken, kLeftOut };
+
+    bool takes(const EpochDictionary& dictionary, StackNumber stack, bool has_no_root) {
+        if (stack.value >= known_[0].size()) {
+            return is_below(dictionary, stack, has_no_root);
+        }
+        Known& known = known_[has_no_root ? 1 : 0][stack.value];
+        if (known == Known::kNot) {
+            known = is_below(dictionary, stack, has_no_root) ? Known::kTaken : Known::kLeftOut;
+        }
+        return known == Known::kTaken;
+    }
+
+    bool is_below(const EpochDictionary& dictionary, StackNumber stack, bool has_no_root) {
+        const auto functions = std::span{path_}.subspan(has_no_root ? 0 : 1);
+        chain_of(dictionary, stack, chain_);
+        return chain_.size() >= functions.size() &&
+               std::equal(functions.begin(), functions.end(), chain_.rbegin(),
+                          [&](const std::string& name, StackNumber node) {
+                              return names_.symbols().text(names_.name_of(node).symbol) == name;
+                          });
+    }
+
+    const std::vector<std::string>& path_;
+    FrameNames names_;
+    MemoryShare share_;
+    std::array<std::vector<Known>, 2> known_;  // by stack: of threads with a name, and without
+    std::vector<StackNumber> chain_;
+};
+
 // Sums by group and step.
 class Groups {
 public:
     Groups(const SeriesOptions& options, QueryMemory& memory) : options_{options}, share_{memory} {}
 
     // Stops adding if the memory is exceeded.
-    void add(const EpochStackCounts& epoch, const SessionRecord& session) {
+    void add(const EpochStackCounts& epoch, std::span<const StackCount> counts, const SessionRecord& session) {
         Sum* sum = nullptr;
         const StackCount* last = nullptr;
-        for (const StackCount& count : epoch.counts) {
+        for (const StackCount& count : counts) {
             if (last == nullptr || last->runner_index != count.runner_index) {
                 sum = &sum_of(epoch.runners[count.runner_index], session);
             }
             *sum += count.sum;
+            total_ += count.sum;
             last = &count;
         }
         share_.set(size_bytes_);
     }
+
+    [[nodiscard]] const Sum& total() const { return total_; }
 
     void write(const Steps& steps, Answer& answer) {
         struct Ranked {
@@ -162,11 +236,24 @@ private:
 
     const SeriesOptions& options_;
     std::map<std::vector<std::string>, std::map<std::uint32_t, Sum>> groups_;
+    Sum total_;
     std::size_t size_bytes_ = 0;
     MemoryShare share_;
 };
 
 }  // namespace
+
+std::string call_path_text(const std::vector<std::string>& path) {
+    std::string text;
+    for (const std::string& name : path) {
+        text += &name == path.data() ? "" : ";";
+        for (const char c : name) {
+            text += c == ';' || c == '\\' ? "\\" : "";
+            text += c;
+        }
+    }
+    return text;
+}
 
 const OptionTable<SeriesOptions>& series_options() {
     static const OptionTable<SeriesOptions> kTable =
@@ -188,6 +275,13 @@ const OptionTable<SeriesOptions>& series_options() {
                                  : option_error("by", text, "at most " + std::to_string(kKeysMax) + " keys");
                   })
             .count("limit", "N", "only the N largest series", &SeriesOptions::group_count_max, 1)
+            .text({.name = "below",
+                   .value_name = "PATH",
+                   .summary = "only samples below this call path, the thread's name first: 'nginx;main;serve'"},
+                  [](const std::string& text, SeriesOptions& options) -> Result<Done> {
+                      options.below = parse_call_path(text);
+                      return Done{};
+                  })
             .finish([](const OptionValues& values, SeriesOptions&) -> Result<Done> {
                 return values.contains("step") && values.contains("steps")
                            ? Result<Done>{usage("--steps: not together with --step: one follows from the other")}
@@ -227,11 +321,15 @@ Result<Answer> make_series(const Scan& scan, Symbolizer& symbolizer, const Serie
         };
     }
     Groups groups{options, scan.memory()};
+    CallPath path{options.below, symbolizer, scan.memory(), scan.worker_count()};
     RowTotal total;
     PERFLEET_TRY(visit_stack_counts(scan, *measure, wanted, [&](const EpochStackCounts& epoch) {
         total += epoch.total;
-        groups.add(epoch, scan.sessions()[epoch.session_index].record);
+        const SessionRecord& session = scan.sessions()[epoch.session_index].record;
+        options.below.empty() ? groups.add(epoch, epoch.counts, session)
+                              : groups.add(epoch, path.counts_below(*measure, epoch), session);
     }));
+    total.sum = groups.total();
     groups.write(steps, answer);
     PERFLEET_TRY(scan.memory().check());
     set_measure(*measure, total, answer);

@@ -2,7 +2,7 @@
 //
 // Time is cut into steps of equal length from --from on, or from the first row. One row for each group and step with
 // samples: groups descending by their amount, then ascending by text; the steps of a group ascending. All rows together
-// have the total of `top`, unless --limit leaves groups out, which a warning says.
+// have the total of `top`, unless --limit leaves groups out, which a warning says, or --below takes a part.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,15 @@ struct SeriesOptions {
     std::uint64_t step_count = 0;  // 0: as step_s says; else so many, at most
     std::vector<std::string> by;   // the keys of a group: comm, cgroup, container, pod, unit, or a label of the session
     std::optional<std::uint64_t> group_count_max;
+    // Only rows of this call path: the root of `tree` (its thread's name, unless it has none), then functions, the
+    // outermost first.
+    std::vector<std::string> below;
 };
 
-// The options step, steps, by, limit.
+// The text of the option below.
+[[nodiscard]] std::string call_path_text(const std::vector<std::string>& path);
+
+// The options step, steps, by, limit, below.
 [[nodiscard]] const OptionTable<SeriesOptions>& series_options();
 
 // Columns: time (the start of a step), with step_count also until (its end), a column for each key, amount, samples.

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "query-engine/statistic/profile/top.h"
+#include "query-engine/statistic/profile/tree.h"
 #include "query-engine/statistic/session/labels.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "storage/store/memory_store.h"
@@ -115,6 +116,39 @@ TEST_F(Series, GroupsAddUpToTopWhateverTheSteps) {
         EXPECT_EQ(answer.measure, top.measure);
         EXPECT_EQ(answer.ledger, top.ledger);
     }
+}
+
+TEST_F(Series, RowsBelowACallPathAreThoseOfTree) {
+    const Answer tree = *make_tree(*scan_, symbolizer_, {});
+    ASSERT_GT(tree.rows.size(), 20U);
+    std::map<std::vector<std::string>, std::uint64_t> totals;  // images of one name are one function
+    std::vector<std::string> path;
+    for (const std::vector<AnswerValue>& row : tree.rows) {
+        path.resize(std::get<std::uint64_t>(row[0]));
+        path.push_back(std::get<std::string>(row[1]));
+        totals[path] += std::get<std::uint64_t>(row[3]);
+    }
+    for (const auto& [below, total] : totals) {
+        const OptionValues values{
+            {"below", call_path_text(below)}, {"by", std::string{"target,comm"}}, {"step", 600.0}};
+        const Answer answer = series(*series_options().read(values));
+        std::uint64_t sum = 0;
+        for (const auto& [key, amount] : sums(answer, 1)) {
+            EXPECT_EQ(key[1], below.front());
+            sum += amount;
+        }
+        EXPECT_EQ(sum, total) << call_path_text(below);
+        EXPECT_EQ(answer.measure->total, static_cast<std::int64_t>(total));
+    }
+    SeriesOptions options;
+    options.below = {"no such command"};
+    EXPECT_TRUE(series(options).rows.empty());
+}
+
+TEST_F(Series, NamesInACallPathMayHaveItsSeparator) {
+    const std::vector<std::string> path{"a;b", "c\\", "", "d\\;"};
+    EXPECT_EQ(call_path_text(path), "a\\;b;c\\\\;;d\\\\\\;");
+    EXPECT_EQ(series_options().read({{"below", call_path_text(path)}})->below, path);
 }
 
 TEST_F(Series, LimitKeepsTheLargestAndSaysSo) {
