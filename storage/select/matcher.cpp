@@ -19,6 +19,9 @@ constexpr std::size_t kMatchersMax = 32;
 constexpr std::size_t kPatternSizeBytesMax = 1'024;
 constexpr std::int64_t kPatternMemorySizeBytesMax = 1 << 20;
 
+// As in PromQL: strings in `…` have no escapes.
+bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
+
 class MatcherParser {
 public:
     MatcherParser(std::string_view text, std::string_view where) : text_{text}, where_{where} {}
@@ -55,7 +58,7 @@ public:
 private:
     Result<Matcher> condition() {
         Matcher matcher;
-        if (take('"')) {  // any name, as in PromQL
+        if (is_quote(peek())) {  // any name, as in PromQL
             matcher.label = PERFLEET_TRY(quoted());
         } else {
             while (!at_end() && is_label_character(peek())) {
@@ -74,23 +77,23 @@ private:
             return error("expected =, !=, =~ or !~");
         }
         skip_space();
-        if (!take('"')) {
+        if (!is_quote(peek())) {
             return error("expected a value in \"quotes\"");
         }
         matcher.value = PERFLEET_TRY(quoted());
         return matcher;
     }
 
-    // The rest of a string after its opening quote.
     Result<std::string> quoted() {
+        const char quote = text_[position_++];
         std::string value;
-        while (!take('"')) {
+        while (!take(quote)) {
             if (at_end()) {
                 return error("missing closing quote");
             }
-            if (take('\\')) {
+            if (quote != '`' && take('\\')) {
                 // \" and \\ stand for the quote and the backslash; other pairs are kept as they are (\. in a pattern).
-                if (peek() != '"' && peek() != '\\') {
+                if (peek() != quote && peek() != '\\') {
                     value += '\\';
                     continue;
                 }
@@ -113,7 +116,7 @@ private:
         return true;
     }
     void skip_space() {
-        while (!at_end() && (peek() == ' ' || peek() == '\t')) {
+        while (!at_end() && (peek() == ' ' || peek() == '\t' || peek() == '\n')) {
             ++position_;
         }
     }
@@ -172,13 +175,15 @@ Result<std::vector<Matcher>> parse_matchers(std::string_view text, std::string_v
 }
 
 std::size_t end_of_matchers(std::string_view text) {
-    bool is_string = false;
+    char quote = '\0';  // of the string; none outside of strings
     for (std::size_t i = 0; i < text.size(); ++i) {
-        if (is_string && text[i] == '\\') {
+        if (quote != '\0' && quote != '`' && text[i] == '\\') {
             ++i;
-        } else if (text[i] == '"') {
-            is_string = !is_string;
-        } else if (text[i] == '}' && !is_string) {
+        } else if (quote != '\0') {
+            quote = text[i] == quote ? '\0' : quote;
+        } else if (is_quote(text[i])) {
+            quote = text[i];
+        } else if (text[i] == '}') {
             return i + 1;
         }
     }

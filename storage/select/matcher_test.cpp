@@ -107,6 +107,14 @@ TEST(Matchers, PatternsMatchTheWholeValue) {
 
 TEST(Matchers, QuotedTextKnowsQuoteAndBackslash) { EXPECT_TRUE(selects(R"({rack="b\"1\\"})")); }
 
+TEST(Matchers, StringsMayHaveEachQuoteOfPromQL) {
+    EXPECT_TRUE(selects(R"({rack='b"1\\',site='lab'})"));
+    EXPECT_TRUE(selects("{rack=`b\"1\\`, site=~`l.b`,\n'target'=`board-7`}"));
+    EXPECT_EQ((*parse_matchers(R"({a='it\'s',b="it's"})"))[0].value, "it's");
+    EXPECT_NE(refusal(R"({a='b"})").find("missing closing quote"), std::string::npos);
+    EXPECT_EQ(end_of_matchers(R"({a='}"',b=`}\`} rest})"), 15U);
+}
+
 TEST(Matchers, ErrorsNameThePosition) {
     EXPECT_NE(refusal("site=\"lab\"").find("position 1;"), std::string::npos);
     EXPECT_NE(refusal("{site}").find("position 6;"), std::string::npos);
