@@ -187,7 +187,8 @@ def check_errors(gateway):
             ("SelectMergeStacktraces", {"profile_typeID": "cpu", "start": 1, "end": 2}, 400, "invalid_argument"),
             ("SelectMergeStacktraces", {"profile_typeID": CPU, "label_selector": "{", "start": 1, "end": 2}, 400, "invalid_argument"),
             ("SelectMergeStacktraces", {"profile_typeID": CPU, "max_nodes": -1, "start": 1, "end": 2}, 400, "invalid_argument"),
-            ("SelectMergeStacktraces", {"profile_typeID": CPU, "format": "PROFILE_FORMAT_DOT", "start": 1, "end": 2}, 501, "unimplemented"),
+            ("SelectMergeProfile", {"profile_typeID": CPU, "stackTraceSelector": {"callSite": [{"name": "a"}]}, "start": 1, "end": 2}, 501,
+             "unimplemented"),
             ("SelectSeries", {"profile_typeID": CPU, "start": 1, "end": 2, "step": 0}, 400, "invalid_argument"),
             ("SelectSeries", {"profile_typeID": CPU, "start": 0, "end": 9 * 10**12, "step": 10**7, "groupBy": ["a,b"]}, 400,
              "invalid_argument"),
@@ -217,6 +218,87 @@ def of_tree(data):
     check(at == len(data), f"{len(data) - at} bytes behind a tree")
 
 
+def check_odd_requests(gateway, span):
+    """What no client means to send: each is answered, and the next request is, too."""
+    json_type = {"Content-Type": "application/json"}
+    call = f"/{QUERIER}/SelectMergeStacktraces"
+    for start, end in ((0, 1), (1000, 4000), (0, span["end"]), (span["end"], span["end"] + 10**9), (-5, 5), (5, 5), (2**63 - 1, 2**63 - 1), ("x", "y")):
+        status, reply = gateway.call("SelectMergeStacktraces", {"profileTypeID": CPU, "start": start, "end": end})
+        is_range = isinstance(start, int) and 0 <= start < end
+        check(status == (200 if is_range else 400), f"from {start} to {end}: {status} {str(reply)[:200]}")
+        check(not is_range or reply["flamegraph"]["levels"], f"no root from {start} to {end}")
+    for nodes, status in ((1, 200), ("5", 200), (1 << 20, 200), ((1 << 20) + 1, 400), (2**63 - 1, 400), (1.5, 400), ("x", 400)):
+        for form in ("FLAMEGRAPH", "TREE", "DOT"):
+            got = gateway.call("SelectMergeStacktraces", {"profileTypeID": CPU, "maxNodes": nodes, "format": "PROFILE_FORMAT_" + form, **span})
+            check(got[0] == status, f"{nodes} nodes as {form}: {got[0]} {str(got[1])[:200]}")
+    for body, encoding, status in ((b"", "", 400), (b"[]", "", 400), (b'{"start":[1]}', "", 400), (b'{"a":' * 3000 + b"1" + b"}" * 3000, "", 400),
+                                   (gzip.compress(b"{}")[:-3], "gzip", 400), (gzip.compress(bytes(1 << 26)), "gzip", 429), (b"{}", "br", 501)):
+        got = gateway.get(call, {**json_type, "Content-Encoding": encoding or "identity"}, "POST", body)
+        check(got[0] == status and json.loads(got[2])["code"], f"{body[:40]} {encoding}: {got[0]} {got[2][:200]}")
+    body = json.dumps({"profileTypeID": CPU, **span})
+    whole = f"POST {call} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+    last = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    host, port = gateway.http[len("http://"):].split(":")
+    for sent, statuses in ((whole * 3 + last, [200] * 4), (whole.replace(b"Content-Length", b"Content-Length: 1\r\nContent-Length"), [400]),
+                           (whole.replace(b"Content-Length: ", b"Content-Length: -"), [400]), (whole[:-5], [])):
+        with socket.create_connection((host, int(port)), timeout=60) as connection:
+            connection.sendall(sent)
+            text = b""
+            while statuses and (piece := connection.recv(65536)):
+                text += piece
+        got = [int(status) for status in re.findall(rb"HTTP/1\.1 (\d+)", text)]
+        check(got == statuses, f"{sent[:80]}…: {got}")
+
+
+def bars_of(graph):
+    """(names of the callers and its own, total) of each bar below the root."""
+    above = [(0, int(graph["total"]), ())]
+    for level in graph["levels"][1:]:
+        values, end, bars = [int(value) for value in level["values"]], 0, []
+        for distance, total, _, name in zip(*[iter(values)] * 4):
+            start, end = end + distance, end + distance + total
+            path = next(one[2] for one in above if one[0] <= start and end <= one[1])
+            bars.append((start, end, (*path, graph["names"][name])))
+            yield bars[-1][2], total
+        above = bars
+
+
+def check_call_sites(gateway, span):
+    """Series of a call site, whole and in groups, add up to the flame graph's bar."""
+    request = {"profile_typeID": CPU, "label_selector": "{}", **span}
+    graph = gateway.call("SelectMergeStacktraces", request)[1]["flamegraph"]
+    sites = [(path, total) for path, total in bars_of(graph) if len(path) <= 5 and "other" not in path]
+    check(len(sites) > 10 and (("main", "serve"), 40 * 10**7) in sites, f"call sites {sites[:20]}")
+    for site, total in sites[:8] + sites[-8:]:
+        selector = {"callSite": [{"name": name} for name in site]}
+        for groups in ([], ["service_name"], ["service_name", "region"]):
+            status, reply = gateway.call("SelectSeries", {**request, "stackTraceSelector": selector, "step": 15, "groupBy": groups})
+            amounts = {tuple(pair["value"] for pair in one.get("labels", [])): sum(point["value"] for point in one["points"])
+                       for one in reply.get("series", [])}
+            check(status == 200 and sum(amounts.values()) == total, f"{site} by {groups}: {status} {amounts}, expected {total}")
+        if site == ("main",):
+            check(amounts == {("api", "eu"): 60 * 10**7, ("db", "us"): 5 * 10**7}, f"groups of {site}: {amounts}")
+
+
+def check_dot(gateway, span):
+    """As Drilldown's assistant and mcp-grafana read it."""
+    query = CPU + '{service_name="api"}'
+    status, headers, body = gateway.get("/pyroscope/render", query=query, **{"from": str(span["start"])}, until=str(span["end"]),
+                                        format="dot", **{"max-nodes": "100"})
+    text = body.decode()
+    check(status == 200 and headers["Content-Type"].startswith("text/plain"), f"dot: {status} {headers['Content-Type']}")
+    check("Showing nodes accounting for 600ms, 100% of 600ms total" in text, f"dot: {text}")
+    nodes = {name: number for number, name in re.findall(r'^N(\d+) \[label="(\S+?)\\n', text, re.MULTILINE)}
+    check(set(nodes) == {"main", "serve", "parse", "idle"} and f'N{nodes["main"]} -> N{nodes["serve"]} [label=" 400ms"' in text, f"dot: {text}")
+    request = {"profile_typeID": CPU, "label_selector": '{service_name="api"}', "format": "PROFILE_FORMAT_DOT", **span}
+    check(gateway.call("SelectMergeStacktraces", request) == (200, {"dot": text}), "dot of a call")
+    few = gateway.call("SelectMergeStacktraces", {**request, "maxNodes": 2})[1]["dot"]
+    check("Showing top 2 nodes out of 4" in few and few.count("\nN") == 3, f"dot of few nodes: {few}")
+    empty = gateway.get("/pyroscope/render", query=CPU + '{service_name="nobody"}', **{"from": "now-1h"}, until="now", format="dot")
+    check(empty[0] == 200 and b"accounting for 0, 0% of 0 total" in empty[2], f"dot of nothing: {empty}")
+    check(gateway.get("/pyroscope/render", query=query, **{"from": "now-1h"}, until="now", format="svg")[0] == 501, "another format")
+
+
 def check_grafana(gateway, services):
     end = int(time.time() * 1000) + 1000
     span = {"start": end - 3_600_000, "end": end}
@@ -244,6 +326,7 @@ def check_grafana(gateway, services):
         ('{service_name="shares_workload"}', CPU, top("--event", "cpu-clock", "--comm", "shares_workload")),
         ('{service_name=~"shares.*|gzip"}', CPU, top("--event", "cpu-clock", "--comm", "shares_workload,gzip")),
         ('{service_name!="gzip"}', CPU, clock + 65 * 10**7 - gzip_part), ('{region=""}', CPU, clock), ('{region="eu"}', CPU, 60 * 10**7),
+        ("{region='eu',service_name=~`a.i`}", CPU, 60 * 10**7), ('{nothing=~"(a|b)*c"}', CPU, 0),
         ('{service_name="api"}', CPU, 60 * 10**7), ('{service_name="db",region=~".."}', SAMPLES, 5))
     for selector, kind, expected in selections:
         status, message = gateway.call("SelectMergeStacktraces", {"profile_typeID": kind, "label_selector": selector, **span})
@@ -275,8 +358,10 @@ def check_grafana(gateway, services):
     points = gateway.call("SelectSeries", {**request, "step": 60})[1]["series"][0]["points"]
     check(int(below["total"]) > 0 and sum(point["value"] for point in points) == int(below["total"]),
           f"points of a call site {points}, graph {below['total']}")
-    check(gateway.call("SelectSeries", {**request, "step": 1})[0] == 400, "too many points of a call site")
-    check(gateway.call("SelectSeries", {**request, "step": 60, "groupBy": ["region"]})[0] == 501, "a grouped call site")
+    check(gateway.call("SelectSeries", {**request, "step": 0.1})[0] == 400, "too many points of a call site")
+    check_call_sites(gateway, span)
+    check_dot(gateway, span)
+    check_odd_requests(gateway, span)
     groups = gateway.call("SelectSeries", {"profile_typeID": CPU, "groupBy": ["service_name", "region"],
                                            "step": 3600, "label_selector": "{}", **span})[1]["series"]
     values = {tuple(pair["value"] for pair in one["labels"]): sum(point["value"] for point in one["points"]) for one in groups}

@@ -18,12 +18,7 @@ enum : std::size_t { kDepth = 0, kSymbol = 1, kTotal = 3, kSelf = 5 };
 constexpr const char* kRoot = "total";
 constexpr const char* kOther = "other";
 
-// At most the greatest number: values of imported profiles may be of any size.
-std::int64_t sum_of(std::int64_t a, std::int64_t b) {
-    std::int64_t sum = 0;
-    return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
-}
-
+using perfleet::pyroscope::sum_of;  // beside its overload
 using Amounts = std::array<std::int64_t, FlameTree::kSides>;
 
 Amounts sum_of(const Amounts& a, const Amounts& b) { return {sum_of(a[0], b[0]), sum_of(a[1], b[1])}; }

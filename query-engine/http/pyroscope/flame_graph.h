@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,12 @@
 #include "query-engine/statistic/answer/answer.h"
 
 namespace perfleet::pyroscope {
+
+// At most the greatest number: values of imported profiles may be of any size.
+[[nodiscard]] inline std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+    std::int64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
 
 class FlameTree {
 public:
@@ -40,6 +48,11 @@ public:
     // calls likewise.
     [[nodiscard]] std::string tree(std::int64_t nodes_max) const;
 
+    // Functions and their calls in the language of Graphviz, labelled as pprof does. Of more than `nodes_max` functions
+    // the ones with the least total are left out: calls through them are dotted, and what they have themselves isn't
+    // shown. `type`, `unit`: of the values.
+    [[nodiscard]] std::string dot(std::int64_t nodes_max, const std::string& type, const std::string& unit) const;
+
     // The message FlameGraphDiff: first left, then right.
     [[nodiscard]] Json diff(std::int64_t nodes_max) const;
 
@@ -53,7 +66,11 @@ private:
         [[nodiscard]] std::int64_t both() const;
     };
 
+    struct CallGraph;
+
     [[nodiscard]] std::uint32_t callee(std::uint32_t caller, const std::string& name);
+    // Of functions with these names; null: of all.
+    [[nodiscard]] CallGraph call_graph(const std::set<std::string>* kept) const;
     // The least total of calls that are shown.
     [[nodiscard]] std::int64_t least_shown(std::int64_t nodes_max) const;
     [[nodiscard]] Json bars(std::int64_t nodes_max, std::size_t side_count) const;

@@ -51,6 +51,44 @@ TEST(FlameTree, BarsStandWherePyroscopeHasThem) {
     EXPECT_EQ(levels_of(graph), expected);
 }
 
+const std::string kGraphHead =
+    "digraph \"perfleet\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n"
+    "subgraph cluster_L { \"Type: cpu\" [shape=box fontsize=16 label=\"Type: cpu\\lShowing nodes accounting for ";
+
+TEST(FlameTree, CallGraphsAreLabelledAsThoseOfPprof) {
+    FlameTree flame;
+    flame.add(tree({{0, "sh", 120, 0}, {1, "main", 120, 20}, {2, "a \"b\"", 100, 60}, {3, "main", 40, 40}}));
+    EXPECT_EQ(flame.dot(100, "cpu", "count"),
+              kGraphHead +
+                  "120, 100% of 120 total\\l\"] }\n"
+                  "N1 [label=\"main\\n60 (50.00%)\\nof 120 (100%)\" id=\"node1\" fontsize=24 shape=box "
+                  "tooltip=\"main (120)\"]\n"
+                  "N2 [label=\"sh\\n0 of 120 (100%)\" id=\"node2\" fontsize=8 shape=box tooltip=\"sh (120)\"]\n"
+                  "N3 [label=\"a \\\"b\\\"\\n60 (50.00%)\\nof 100 (83.33%)\" id=\"node3\" fontsize=24 shape=box "
+                  "tooltip=\"a \\\"b\\\" (100)\"]\n"
+                  "N2 -> N1 [label=\" 120\" weight=101]\n"
+                  "N1 -> N3 [label=\" 100\" weight=84]\n"
+                  "N3 -> N1 [label=\" 40\" weight=34]\n}\n");
+    EXPECT_EQ(FlameTree{}.dot(100, "cpu", "nanoseconds"), kGraphHead + "0, 0% of 0 total\\l\"] }\n}\n");
+}
+
+TEST(FlameTree, CallGraphsOfFewFunctionsJumpOverTheRest) {
+    FlameTree flame;
+    flame.add(
+        tree({{0, "sh", 1'500'000, 0}, {1, "z", 900'000, 0}, {2, "g", 900'000, 900'000}, {1, "g", 600'000, 600'000}}));
+    EXPECT_EQ(flame.dot(2, "cpu", "nanoseconds"),
+              kGraphHead +
+                  "1.50ms, 100% of 1.50ms total\\lShowing top 2 nodes out of 3\\l\"] }\n"
+                  "N1 [label=\"g\\n1.50ms (100%)\" id=\"node1\" fontsize=24 shape=box tooltip=\"g (1.50ms)\"]\n"
+                  "N2 [label=\"sh\\n0 of 1.50ms (100%)\" id=\"node2\" fontsize=8 shape=box tooltip=\"sh (1.50ms)\"]\n"
+                  "N2 -> N1 [label=\" 1.50ms\" weight=101]\n}\n");
+    flame.keep_below({"sh", "z"});
+    const std::string graph = flame.dot(2, "inuse", "bytes");
+    EXPECT_NE(graph.find("Showing top 2 nodes out of 3"), std::string::npos) << graph;
+    EXPECT_NE(graph.find("weight=101 style=\"dotted\"]"), std::string::npos) << graph;
+    EXPECT_NE(graph.find("of 878.91kB total"), std::string::npos) << graph;
+}
+
 TEST(FlameTree, TheSmallestBecomeTheirCallersOther) {
     FlameTree flame;
     flame.add(tree(kCalls));

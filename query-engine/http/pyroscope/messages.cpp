@@ -85,8 +85,8 @@ const MessageType kSelectMergeStacktracesRequest{
              "PROFILE_FORMAT_PPROF"}),
      field(7, "stack_trace_selector", kStackTraceSelector), list(8, "profile_id_selector", Type::kString),
      list(10, "trace_id_selector", Type::kString), list(11, "span_selector", Type::kString)}};
-const MessageType kSelectMergeStacktraces{
-    {field(1, "flamegraph", kFlameGraphMessage), field(2, "tree", Type::kBytes), field(5, "pprof", kPprofProfile)}};
+const MessageType kSelectMergeStacktraces{{field(1, "flamegraph", kFlameGraphMessage), field(2, "tree", Type::kBytes),
+                                           field(3, "dot", Type::kString), field(5, "pprof", kPprofProfile)}};
 const MessageType kSelectMergeSpanProfileRequest{
     {field(1, "profile_typeID", Type::kString), field(2, "label_selector", Type::kString),
      list(3, "span_selector", Type::kString), field(4, "start", Type::kInt64), field(5, "end", Type::kInt64)}};

@@ -158,29 +158,40 @@ Result<Json> timeline_of(const Querier& querier, Json wanted) {
     return Json{{"startTime", start_ms / 1'000}, {"samples", samples}, {"durationDelta", step_s}};
 }
 
-Result<Json> render(const HttpRequest& request, const Querier& querier) {
-    if (const std::string_view format = request.parameter("format"); !format.empty() && format != "json") {
-        return Error{ErrorCode::kUnsupported,
-                     "format " + std::string{format.substr(0, 64)} + " isn't served here: take json"};
+HttpResponse json_answer(const Json& body) {
+    return {200, kJson, body.dump(-1, ' ', false, Json::error_handler_t::replace)};
+}
+
+Result<HttpResponse> render(const HttpRequest& request, const Querier& querier) {
+    const bool is_diff = request.path.ends_with("-diff");
+    const std::string_view format = request.parameter("format");
+    if (!format.empty() && format != "json" && (is_diff || format != "dot")) {
+        return Error{ErrorCode::kUnsupported, "format " + std::string{format.substr(0, 64)} +
+                                                  " isn't served here: take json" + (is_diff ? "" : " or dot")};
     }
-    if (request.path.ends_with("-diff")) {
+    if (is_diff) {
         const auto left = PERFLEET_TRY(render_request(request, "leftQuery", "leftFrom", "leftUntil"));
         const auto right = PERFLEET_TRY(render_request(request, "rightQuery", "rightFrom", "rightUntil"));
         const auto diff = PERFLEET_TRY(querier.call("Diff", {{"left", left}, {"right", right}}));
         const Json& graph = diff["flamegraph"];
-        return Json{{"version", 1},
-                    {"flamebearer", flamebearer_of(graph)},
-                    {"metadata", metadata_of(left["profileTypeID"], "double")},
-                    {"leftTicks", graph["leftTicks"]},
-                    {"rightTicks", graph["rightTicks"]}};
+        return json_answer({{"version", 1},
+                            {"flamebearer", flamebearer_of(graph)},
+                            {"metadata", metadata_of(left["profileTypeID"], "double")},
+                            {"leftTicks", graph["leftTicks"]},
+                            {"rightTicks", graph["rightTicks"]}});
     }
-    const auto wanted = PERFLEET_TRY(render_request(request, "query", "from", "until"));
+    auto wanted = PERFLEET_TRY(render_request(request, "query", "from", "until"));
+    if (format == "dot") {
+        wanted["format"] = kDot;
+        auto profile = PERFLEET_TRY(querier.call("SelectMergeStacktraces", wanted));
+        return HttpResponse{200, "text/plain; charset=utf-8", std::move(profile["dot"].get_ref<std::string&>())};
+    }
     const auto profile = PERFLEET_TRY(querier.call("SelectMergeStacktraces", wanted));
     const auto timeline = PERFLEET_TRY(timeline_of(querier, wanted));
-    return Json{{"version", 1},
-                {"flamebearer", flamebearer_of(profile["flamegraph"])},
-                {"metadata", metadata_of(wanted["profileTypeID"], "single")},
-                {"timeline", timeline}};
+    return json_answer({{"version", 1},
+                        {"flamebearer", flamebearer_of(profile["flamegraph"])},
+                        {"metadata", metadata_of(wanted["profileTypeID"], "single")},
+                        {"timeline", timeline}});
 }
 
 }  // namespace
@@ -210,10 +221,8 @@ void answer_call(const HttpBackend& backend, const std::string& service_key, con
 void answer_render(const HttpBackend& backend, const std::string& service_key, const HttpRequest& request,
                    HttpReply& reply) {
     const Querier querier{backend, service_key, reply.cancelled()};
-    const auto rendered = render(request, querier);
-    send(request, reply,
-         rendered.ok() ? HttpResponse{200, kJson, rendered->dump(-1, ' ', false, Json::error_handler_t::replace)}
-                       : error_body(call_error(rendered.error())));
+    auto rendered = render(request, querier);
+    send(request, reply, rendered.ok() ? std::move(*rendered) : error_body(call_error(rendered.error())));
 }
 
 }  // namespace perfleet::pyroscope

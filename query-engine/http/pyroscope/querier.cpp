@@ -19,6 +19,7 @@ constexpr std::int64_t kMsPerHour = 3'600'000;
 constexpr std::size_t kPprofSizeBytesMax = 256U << 20;
 constexpr std::size_t kReadPprofSizeBytesMax = 16U << 20;  // as a message it takes many times its size
 constexpr std::size_t kSelectorsMax = 64;                  // of a request; each is several queries
+constexpr std::size_t kTypePartsCount = 5;                 // NAME:SAMPLE_TYPE:SAMPLE_UNIT:PERIOD_TYPE:PERIOD_UNIT
 constexpr std::int64_t kHeatmapBuckets = 20;               // of values; and slices of time a step, at most
 
 // Members of a request; absent ones have proto3's defaults.
@@ -321,48 +322,10 @@ Result<std::vector<Part>> Querier::parts_of(const Json& request) const {
     return services_.parts(selector, range.values(), type->selections, false);
 }
 
-namespace {
-
-// Each point of a call site takes a query of a call tree.
-Result<Done> check_call_site(std::int64_t point_count, const std::vector<std::string>& grouping) {
-    if (point_count > Querier::kCallSitePointsMax) {
-        return invalid(std::to_string(point_count) + " points of a call site are more than " +
-                       std::to_string(Querier::kCallSitePointsMax) + ": take a longer step");
-    }
-    return grouping.empty()
-               ? Result<Done>{Done{}}
-               : Error{ErrorCode::kUnsupported, "series of a call site aren't grouped here: leave group_by out"};
-}
-
-Result<Done> add_call_site(const HttpBackend& backend, const Part& part, const Points& points,
-                           const std::vector<std::string>& call_site, const std::atomic<bool>& cancelled,
-                           GroupPoints& group) {
-    for (std::int64_t index = 0; index < points.count; ++index) {
-        OptionValues values = part.values;
-        for (auto& [name, value] : points.range_of(index)) {
-            values[name] = std::move(value);
-        }
-        FlameTree tree;
-        tree.add(PERFLEET_TRY(ask_table(backend, "tree", std::move(values), cancelled)));
-        tree.keep_below(call_site);
-        if (const auto amount = static_cast<double>(tree.total()); amount > 0) {
-            group.values[index].first += amount;
-            group.values[index].second += 1;
-            group.total += amount;
-        }
-    }
-    return Done{};
-}
-
-}  // namespace
-
 Result<Json> Querier::select_series(const Json& request) const {
     const Points points = PERFLEET_TRY(points_in(request, 1));
     const std::vector<std::string> names = PERFLEET_TRY(grouping_in(request, "groupBy"));
     const std::vector<std::string> call_site = call_site_in(request);
-    if (!call_site.empty()) {
-        PERFLEET_TRY(check_call_site(points.count, names));
-    }
     std::map<std::vector<std::string>, GroupPoints> groups;
     const auto selector = PERFLEET_TRY(Selector::read(text_in(request, "labelSelector")));
     const auto type = find_type(PERFLEET_TRY(types_in(points.range())), text_in(request, "profileTypeID"));
@@ -374,11 +337,13 @@ Result<Json> Querier::select_series(const Json& request) const {
                            ? std::vector<Part>{}
                            : PERFLEET_TRY(services_.parts(selector, points.range(), type->selections, by_service));
     for (const Part& part : parts) {
-        if (!call_site.empty()) {
-            PERFLEET_TRY(add_call_site(backend_, part, points, call_site, cancelled_, groups[{}]));
-            continue;
-        }
         OptionValues values = part.values;
+        if (!call_site.empty()) {
+            if (call_site.front().empty()) {
+                continue;  // nothing has no name
+            }
+            values["below"] = call_path_text(call_site);
+        }
         std::string keys;
         for (const std::string& name : names) {
             keys += (keys.empty() ? "" : ",") + (name == kServiceName ? part.service_key : name);
@@ -477,9 +442,6 @@ Result<std::int64_t> nodes_in(const Json& request) {
 Result<Json> Querier::merge_stacktraces(const Json& request) const {
     const std::int64_t nodes = PERFLEET_TRY(nodes_in(request));
     const std::int64_t format = number_in(request, "format");
-    if (format == kDot) {
-        return Error{ErrorCode::kUnsupported, "the format dot isn't served here: take flamegraph, tree or pprof"};
-    }
     if (format == kPprof) {
         const auto bytes = PERFLEET_TRY(pprof(request, kReadPprofSizeBytesMax));
         auto profile = PERFLEET_TRY(read_protobuf(find_call("SelectMergeProfile")->response, bytes));
@@ -492,6 +454,12 @@ Result<Json> Querier::merge_stacktraces(const Json& request) const {
     if (!has_spans) {  // else empty: no row has a span, and there are no single profiles
         PERFLEET_TRY(add_tree(request, tree, 0));
         tree.keep_below(call_site_in(request));
+    }
+    if (format == kDot) {
+        std::vector<std::string> type = split_list(text_in(request, "profileTypeID"), ':');
+        type.resize(kTypePartsCount);  // it isn't checked where spans are asked for
+        const std::int64_t functions = number_in(request, "maxNodes") == 0 ? kDotNodesDefault : nodes;
+        return Json{{"dot", tree.dot(functions, type[1], type[2])}};
     }
     return format == kTree ? Json{{"tree", tree.tree(nodes)}} : Json{{"flamegraph", tree.graph(nodes)}};
 }

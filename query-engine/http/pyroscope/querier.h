@@ -18,7 +18,7 @@ class Querier {
 public:
     static constexpr std::int64_t kNodesDefault = 8'192;
     static constexpr std::int64_t kNodesMax = 1 << 20;
-    static constexpr std::int64_t kCallSitePointsMax = 256;  // of a series
+    static constexpr std::int64_t kDotNodesDefault = 100;
 
     Querier(const HttpBackend& backend, const std::string& service_key, const std::atomic<bool>& cancelled)
         : backend_{backend}, cancelled_{cancelled}, services_{backend, service_key, cancelled} {}

@@ -81,23 +81,20 @@ TEST_F(QuerierTest, ManySelectorsAreRefusedBeforeTheFirstQuery) {
     EXPECT_TRUE(queries_.empty());
 }
 
-TEST_F(QuerierTest, PointsOfACallSiteAreTreesOfTheirSteps) {
-    const Json site{{"callSite", {{{"name", "main"}}}}};
-    queries_.clear();
-    ASSERT_TRUE(call("SelectSeries", {{"stackTraceSelector", site}, {"step", 5.0}}).ok());
-    std::vector<std::string> untils;
-    for (const Query& query : queries_) {
-        if (query.command == "tree") {
-            untils.push_back(std::get<std::string>(query.values.at("until")).substr(11, 8));
-        }
-    }
-    EXPECT_EQ(untils, (std::vector<std::string>{"22:13:10", "22:13:15", "22:13:20", "22:13:25", "22:13:30"}));
-    const auto many = call("SelectSeries", {{"stackTraceSelector", site}, {"step", 0.05}});
-    ASSERT_FALSE(many.ok());
-    EXPECT_EQ(many.error().message, "401 points of a call site are more than 256: take a longer step");
-    const auto grouped = call("SelectSeries", {{"stackTraceSelector", site}, {"step", 5.0}, {"groupBy", {"rack"}}});
-    ASSERT_FALSE(grouped.ok());
-    EXPECT_EQ(grouped.error().code, ErrorCode::kUnsupported);
+TEST_F(QuerierTest, SeriesOfACallSiteAreOfRowsBelowIt) {
+    const Json site{{"callSite", {{{"name", "main"}}, {{"name", "a;b\\"}}}}};
+    const auto series = call("SelectSeries", {{"stackTraceSelector", site}, {"step", 0.05}, {"groupBy", {"rack"}}});
+    ASSERT_TRUE(series.ok()) << series.error().message;
+    EXPECT_EQ(queries_.back().command, "series");
+    EXPECT_EQ(std::get<std::string>(queries_.back().values.at("below")), "main;a\\;b\\\\");
+    EXPECT_EQ(std::get<std::string>(queries_.back().values.at("by")), "rack");
+}
+
+TEST_F(QuerierTest, AGraphOfSpansIsEmptyWhateverTheType) {
+    const auto graph =
+        querier_.call("SelectMergeStacktraces", {{"profileTypeID", "cpu"}, {"format", 3}, {"spanSelector", {"0102"}}});
+    ASSERT_TRUE(graph.ok()) << graph.error().message;
+    EXPECT_NE((*graph)["dot"].get<std::string>().find("accounting for 0, 0% of 0 total"), std::string::npos) << *graph;
 }
 
 TEST_F(QuerierTest, AHeatMapHasNoMoreSlicesThanSeriesMayHave) {
