@@ -14,7 +14,8 @@
 namespace perfleet {
 namespace {
 
-constexpr int kJsonDepthMax = 32;
+constexpr std::size_t kJsonDepthMax = 32;
+constexpr std::size_t kJsonMemorySizeBytesMax = 128U << 20;
 
 Error malformed(const std::string& where, const std::string& what) {
     return {ErrorCode::kInvalid, where + ": " + what};
@@ -112,6 +113,49 @@ Result<Json> message_in(const MessageType& type, protozero::pbf_reader reader) {
     return message;
 }
 
+// Checks depth and memory before the text is parsed: it may be hostile, and a pass over its bytes costs a hundredth of
+// parsing them. Up to the first error of syntax, where parsing ends, nothing is taken for what it isn't.
+Result<Done> check_size(std::string_view text) {
+    // Of Json, measured: a value in an array (which grows by doubling), a member's node, an object, an array.
+    constexpr std::size_t kElementSizeBytes = 32;
+    constexpr std::size_t kMemberSizeBytes = 96;
+    constexpr std::size_t kObjectSizeBytes = 80;
+    constexpr std::size_t kArraySizeBytes = 48;
+    std::size_t depth = 0;
+    std::size_t size_bytes = text.size();
+    bool is_in_string = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        switch (text[i]) {
+            case '"': is_in_string = !is_in_string; continue;
+            case '\\': ++i; continue;
+            default: break;
+        }
+        if (is_in_string) {
+            continue;
+        }
+        switch (text[i]) {
+            case '{':
+            case '[':
+                size_bytes += text[i] == '{' ? kObjectSizeBytes : kArraySizeBytes;
+                if (++depth > kJsonDepthMax) {
+                    return malformed("body", "has more than " + std::to_string(kJsonDepthMax) + " levels");
+                }
+                break;
+            case '}':
+            case ']': depth -= depth > 0 ? 1 : 0; break;
+            case ',': size_bytes += kElementSizeBytes; break;
+            case ':': size_bytes += kMemberSizeBytes; break;
+            default: break;
+        }
+        if (size_bytes > kJsonMemorySizeBytesMax) {
+            return Error{ErrorCode::kTooLarge, "JSON that takes more than " +
+                                                   std::to_string(kJsonMemorySizeBytesMax >> 20U) +
+                                                   " MiB while it is read: send protobuf, or less at once"};
+        }
+    }
+    return Done{};
+}
+
 template <class Number>
 Result<Json> whole_number(const std::string& where, const Json& value) {
     if (value.is_string()) {
@@ -134,9 +178,10 @@ Result<Json> whole_number(const std::string& where, const Json& value) {
     return malformed(where, "isn't a whole number");
 }
 
-Result<Json> typed_message(const MessageType& type, const Json& json, const std::string& where);
+// Arrays are emptied as they are read, so that a message isn't in memory twice.
+Result<Json> typed_message(const MessageType& type, Json& json, const std::string& where);
 
-Result<Json> typed_value(const MessageField& field, const Json& value, const std::string& where) {
+Result<Json> typed_value(const MessageField& field, Json& value, const std::string& where) {
     switch (field.type) {
         case FieldType::kInt64: return whole_number<std::int64_t>(where, value);
         case FieldType::kFixed64:
@@ -169,14 +214,14 @@ Result<Json> typed_value(const MessageField& field, const Json& value, const std
     return malformed(where, "has no type");
 }
 
-Result<Json> typed_message(const MessageType& type, const Json& json, const std::string& where) {
+Result<Json> typed_message(const MessageType& type, Json& json, const std::string& where) {
     if (!json.is_object()) {
         return malformed(where, "isn't an object");
     }
     Json message = Json::object();
     for (const auto& member : json.items()) {
         const std::string& name = member.key();
-        const Json& value = member.value();
+        Json& value = member.value();
         const auto field = std::ranges::find_if(
             type.fields, [&](const MessageField& one) { return one.json_name == name || one.name == name; });
         if (field == type.fields.end() || value.is_null()) {
@@ -191,8 +236,9 @@ Result<Json> typed_message(const MessageType& type, const Json& json, const std:
             return malformed(place, "isn't an array");
         }
         Json& values = message[field->json_name] = Json::array();
-        for (const Json& one : value) {
+        for (Json& one : value) {
             values.push_back(PERFLEET_TRY(typed_value(*field, one, place)));
+            one = nullptr;
         }
     }
     return message;
@@ -303,17 +349,8 @@ Result<Json> read_protobuf(const MessageType& type, std::string_view bytes) {
 }
 
 Result<Json> read_json(const MessageType& type, std::string_view text) {
-    bool is_too_deep = false;  // deep values of unknown fields would take a hundred times their text
-    const Json json = Json::parse(
-        text,
-        [&](int depth, Json::parse_event_t, Json&) {
-            is_too_deep |= depth > kJsonDepthMax;
-            return !is_too_deep;
-        },
-        false);
-    if (is_too_deep) {
-        return malformed("body", "has more than " + std::to_string(kJsonDepthMax) + " levels");
-    }
+    PERFLEET_TRY(check_size(text));
+    Json json = Json::parse(text, nullptr, false);
     return json.is_discarded() ? malformed("body", "isn't JSON") : typed_message(type, json, "body");
 }
 

@@ -6,7 +6,8 @@
 //   JSON ─────┘                        └─ JSON
 //
 // What is read is untrusted: unknown fields are skipped, as in every protobuf reader; wrong types are errors that name
-// the field. Depth is that of the description; JSON of more levels than kJsonDepthMax is an error. Plain functions;
+// the field. Depth is that of the description; JSON of more levels than kJsonDepthMax, or that takes more memory than
+// kJsonMemorySizeBytesMax, is an error before it is parsed. Plain functions;
 // vendor types stay in this folder.
 #pragma once
 
@@ -56,7 +57,7 @@ struct MessageType {
     std::vector<MessageField> fields;
 };
 
-// Values of a message that was read, after defaults: absent fields are absent. Errors: kInvalid.
+// Values of a message that was read, after defaults: absent fields are absent. Errors: kInvalid, kTooLarge.
 [[nodiscard]] Result<Json> read_protobuf(const MessageType& type, std::string_view bytes_untrusted);
 [[nodiscard]] Result<Json> read_json(const MessageType& type, std::string_view text_untrusted);
 

@@ -106,7 +106,32 @@ TEST(MessageType, DeepJsonNeedsNeitherStackNorMemory) {
         ASSERT_FALSE(read.ok());
         EXPECT_EQ(read.error().message, "body: has more than 32 levels");
     }
+    EXPECT_EQ(*read_json(kOuter, R"({"unknown":"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\"[[","label_names":["\\"]})"),
+              (Json{{"labelNames", {"\\"}}}))
+        << "brackets in strings";
+    EXPECT_EQ(read_json(kOuter, "]]" + deep).error().code, ErrorCode::kInvalid);
     EXPECT_EQ(*read_json(kOuter, R"({"unknown":[[[[[[[[[[{"a":[]}]]]]]]]]]]})"), Json::object());
+}
+
+TEST(MessageType, JsonOfManySmallValuesIsRefusedBeforeItTakesMemory) {
+    for (const std::string value : {"{},", "[],", "\"\":[],", "0,"}) {
+        std::string text = value.starts_with('"') ? R"({"unknown":{)" : R"({"unknown":[)";
+        const std::size_t head_size = text.size();
+        for (std::size_t i = 0; i < (8U << 20) / value.size(); ++i) {
+            text += value;
+        }
+        text.back() = text[head_size - 1] == '{' ? '}' : ']';
+        text += '}';
+        const auto read = read_json(kOuter, text);
+        ASSERT_FALSE(read.ok()) << value;
+        EXPECT_EQ(read.error().code, ErrorCode::kTooLarge) << value;
+        EXPECT_NE(read.error().message.find("send protobuf"), std::string::npos);
+    }
+    std::string text = R"({"counts":[12345)";  // as many as references of samples to stacks
+    for (int i = 0; i < 1'000'000; ++i) {
+        text += ",12345";
+    }
+    EXPECT_EQ((*read_json(kOuter, text + "]}"))["counts"].size(), 1'000'001U);
 }
 
 }  // namespace

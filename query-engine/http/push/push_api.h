@@ -18,7 +18,7 @@ namespace perfleet {
 inline constexpr std::array<std::string_view, 4> kPushPaths{"/v1development/profiles", "/push.v1.PusherService/Push",
                                                             "/ingest", "/pyroscope/ingest"};
 
-// JSON takes ten times its size while it is read.
+// JSON takes up to sixteen times its size while it is read (message_type.h).
 inline constexpr std::size_t kPushedJsonSizeBytesMax = 8U << 20;
 
 void answer_push(const HttpBackend& backend, const HttpRequest& request, HttpReply& reply);
