@@ -1,8 +1,10 @@
-// Agents' requests: the first byte chooses OTLP in protobuf or JSON, Pyroscope's PushRequest, bodies of /ingest, or a
-// form. Whatever is read becomes batches that a store admits, a part each; the same profile again becomes none.
+// What agents push: the first byte chooses OTLP in protobuf or JSON, Pyroscope's PushRequest, bodies of /ingest, or a
+// form, or the parameters of /ingest. What is read becomes batches that a store admits, a part each; the same profile
+// again becomes none.
 #include <array>
 #include <set>
 
+#include "query-engine/http/http_message.h"
 #include "query-engine/http/push/multipart.h"
 #include "query-engine/http/push/push_messages.h"
 #include "schemas/vocabulary/assert.h"
@@ -49,7 +51,7 @@ void take(const Result<PushedRequest>& request) {
 }
 
 void read(std::uint8_t choice, std::string body) {
-    switch (choice % 6) {
+    switch (choice % 7) {
         case 0: return take(read_otlp(std::move(body), "client", kNow));
         case 1:
             if (const auto message = read_json(otlp_request_type(), body); message.ok()) {
@@ -72,7 +74,18 @@ void read(std::uint8_t choice, std::string body) {
             profile.body = body.substr(std::min(line + 1, body.size()));
             return take(read_pyroscope_ingest(std::move(profile), "", kNow));
         }
-        default: (void)read_form("multipart/form-data; boundary=b", body);
+        case 5: (void)read_form("multipart/form-data; boundary=b", body); return;
+        default: {
+            const std::size_t line = std::min(body.find('\n'), body.size());
+            const auto parameters = read_parameters(std::string_view{body}.substr(0, line));
+            if (!parameters.ok()) {
+                return;
+            }
+            auto profile = ingested_profile(*parameters, body.substr(std::min(line + 1, body.size())));
+            if (profile.ok()) {
+                take(read_pyroscope_ingest(std::move(*profile), "", kNow));
+            }
+        }
     }
 }
 

@@ -301,6 +301,17 @@ void write_http(SeedFolder& seeds) {
     }
 }
 
+void write_http_connections(SeedFolder& seeds) {
+    for (const char* text :
+         {"GET /a?stream=1 HTTP/1.1\r\nHost: localhost\r\n\r\nHEAD /b HTTP/1.0\r\n\r\n",
+          "POST /push HTTP/1.1\r\nHost: 127.0.0.1:80\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\nbody",
+          "POST /c HTTP/1.1\r\nHost: [::1]\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\nTrailer: "
+          "t\r\n\r\n",
+          "GET http://localhost/d HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\nCookie: a=b\r\n\r\n"}) {
+        seeds.write("http_connection", text);
+    }
+}
+
 // The first byte chooses what is read (push_fuzz.cpp).
 void write_push(SeedFolder& seeds) {
     const std::string otlp =
@@ -335,6 +346,9 @@ void write_push(SeedFolder& seeds) {
                 "\4"
                 "bpp.alloc_space{}\nmain;work\nmain\r\n");
     seeds.write("push", "\5--b\r\nContent-Disposition: form-data; name=\"profile\"\r\n\r\nx\r\n--b\r\n\r\n\r\n--b--");
+    seeds.write(
+        "push",
+        "\6name=app.cpu%7Ba%3Db%7D&format=lines&from=1700000000&until=now&sampleRate=50&units=samples\nmain;a\n");
 }
 
 void write_query_messages(SeedFolder& seeds) {
@@ -479,6 +493,7 @@ int main(int argument_count, char** arguments) {
     perfleet::write_texts(seeds);
     perfleet::write_query_messages(seeds);
     perfleet::write_http(seeds);
+    perfleet::write_http_connections(seeds);
     perfleet::write_push(seeds);
     perfleet::write_lines(seeds);
     perfleet::write_canary(seeds);
