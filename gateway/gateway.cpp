@@ -257,7 +257,7 @@ private:
 Result<std::unique_ptr<Gateway>> Gateway::open(const GatewayOptions& options, Store& store) {
     ReceptionOptions reception_options;
     reception_options.endpoints = options.listen;
-    reception_options.folder = options.folder;
+    reception_options.folder = options.folder.empty() ? options.socket_folder : options.folder;
     if (options.keys.has_value()) {
         reception_options.key_file = options.keys->key_file;
         reception_options.collectors_folder = options.keys->collectors_folder;

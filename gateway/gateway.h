@@ -42,6 +42,8 @@ struct GatewayOptions {
     // The store's folder, for the sockets of local recorders (gateway.sock) and operators (control.sock) of the same
     // user; empty: no such sockets.
     std::string folder{};
+    // Of a store without a folder: where gateway.sock is, for this gateway's query process; empty: nowhere.
+    std::string socket_folder{};
     std::size_t connections_max{};  // 0: as many as the process's limit of descriptors allows
     bool asks_for_symbols = true;
     std::uint32_t target_sessions_max = intake_limits::kTargetSessionsMax;  // new sessions of one target in an hour

@@ -32,6 +32,7 @@
 #include "gateway/process/allocator.h"
 #include "gateway/process/memory_plan.h"
 #include "gateway/process/open_store.h"
+#include "gateway/process/private_folder.h"
 #include "gateway/process/query_process.h"
 #include "gateway/process/symbol_fetch.h"
 #include "gateway/retention/debounced_clock.h"
@@ -108,7 +109,15 @@ void end_by_force(Log& log) {
 
 std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * kNsPerSecond); }
 
-Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, const LogSink& sink) {
+// Null: profiles that clients push come by the store's folder, or not at all.
+Result<std::unique_ptr<PrivateFolder>> make_socket_folder(const Arguments& arguments) {
+    return arguments.http.takes_profiles && !is_folder(arguments.data)
+               ? PrivateFolder::make()
+               : Result<std::unique_ptr<PrivateFolder>>{std::unique_ptr<PrivateFolder>{}};
+}
+
+Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, const std::string& socket_folder,
+                                                    const LogSink& sink) {
     if (arguments.query == kNoQueries) {
         return std::unique_ptr<QueryProcess>{};
     }
@@ -117,9 +126,13 @@ Result<std::unique_ptr<QueryProcess>> start_queries(const Arguments& arguments, 
     if (error) {
         return error_from_errno(error.value(), "/proc/self/exe");
     }
+    std::vector<std::string> http_arguments = arguments.http.arguments();
+    if (!socket_folder.empty()) {
+        http_arguments.insert(http_arguments.end(), {"--writer", socket_folder});
+    }
     return QueryProcess::start({(own.parent_path() / "perfleet-query").string(), arguments.data, arguments.query,
                                 arguments.query_config, arguments.query_key, arguments.clients, arguments.http.address,
-                                arguments.http.arguments(), arguments.log_level, arguments.log_format, sink});
+                                std::move(http_arguments), arguments.log_level, arguments.log_format, sink});
 }
 
 Result<std::unique_ptr<SymbolFetch>> start_symbol_fetch(const Arguments& arguments, const LogSink& sink) {
@@ -273,6 +286,11 @@ int run(const Arguments& arguments) {
     options.retention_class_of = [&rules](const SessionRecord& session) { return rules->class_of(session); };
     options.data = arguments.data;
     options.folder = is_folder(arguments.data) ? arguments.data : "";
+    const auto socket_folder = make_socket_folder(arguments);
+    if (!socket_folder) {
+        return fail(*log, socket_folder.error());
+    }
+    options.socket_folder = *socket_folder == nullptr ? "" : (*socket_folder)->path();
     auto gateway = Gateway::open(options, **store);
     if (!gateway) {
         return fail(*log, gateway.error());
@@ -280,7 +298,7 @@ int run(const Arguments& arguments) {
     if (auto joined = share_store(arguments, **gateway, **store); !joined) {
         return fail(*log, joined.error());
     }
-    const auto queries = start_queries(arguments, sink);
+    const auto queries = start_queries(arguments, options.socket_folder, sink);
     if (!queries) {
         return fail(*log, queries.error());
     }

@@ -63,6 +63,7 @@ void print_counts(const TransportCounts& counts) {
 
 struct Arguments {
     std::string data;
+    std::string writer;  // a folder; empty: that of the store
     std::string listen = "tcp://127.0.0.1:7412";
     HttpOptions http;
     SymbolPaths paths;
@@ -114,10 +115,7 @@ Result<FileDescriptor> file_of(std::string_view bytes) {
 }
 
 // Sends a posted profile to the process that writes to the store, as `perfleet import` does.
-Result<std::string> import_posted(const std::string& data, const PostedProfile& profile, const LogSink& log) {
-    if (!is_folder(data)) {
-        return Error{ErrorCode::kUnsupported, "profiles are accepted only for stores in folders"};
-    }
+Result<std::string> import_posted(const std::string& writer, const PostedProfile& profile, const LogSink& log) {
     std::string unpacked;
     std::string_view bytes = profile.bytes;
     if (bytes.starts_with("\x1f\x8b")) {
@@ -129,7 +127,7 @@ Result<std::string> import_posted(const std::string& data, const PostedProfile& 
     }
     const auto held = PERFLEET_TRY(file_of(bytes));
     const auto file = PERFLEET_TRY(FileBytes::open("/proc/self/fd/" + std::to_string(held.get())));
-    const auto socket = PERFLEET_TRY(LocalSocket::in(data, kGatewaySocketName));
+    const auto socket = PERFLEET_TRY(LocalSocket::in(writer, kGatewaySocketName));
     const auto destination = PERFLEET_TRY(GatewayDestination::connect({{socket.endpoint()}, "the gateway", {}}, log));
     RecordingImport options;
     options.target_name = profile.target;
@@ -168,19 +166,11 @@ std::string quota_file(const std::string& data) {
 // HTTP beside ZeroMQ: the same queries, until it is destroyed.
 class HttpService : NonCopyable {
 public:
-    Result<Done> start(const HttpOptions& options, const std::string& data, StoreReader& store, HttpBackend backend,
-                       const LogSink& log) {
+    Result<Done> start(const Arguments& arguments, StoreReader& store, HttpBackend backend, const LogSink& log) {
+        const HttpOptions& options = arguments.http;
         const ListenAddress address = PERFLEET_TRY(parse_http_address(options));
         if (options.takes_profiles) {
-            backend.import = [data, log](const PostedProfile& profile) { return import_posted(data, profile, log); };
-            if (is_folder(data)) {
-                pushes_ = PERFLEET_TRY(PushReceiver::make(
-                    data, [&store](UtcNs since) { return stored_parts(store, since); }, log));
-                backend.push = [this](PushedBody body) -> Result<PushAnswer> {
-                    const auto outcome = PERFLEET_TRY(pushes_->take(std::move(body)));
-                    return PushAnswer{outcome.rejected_count, outcome.rejected_why};
-                };
-            }
+            PERFLEET_TRY(take_profiles(arguments, store, backend, log));
         }
         api_ = std::make_unique<HttpApi>(
             HttpApiOptions{.backend = std::move(backend),
@@ -200,7 +190,7 @@ public:
              .host = address.is_loopback() ? address.host : "",
              .access = {options.tokens, {options.certificate, options.key, options.client_ca}},
              .log = log,
-             .quota_file = quota_file(data)}));
+             .quota_file = quota_file(arguments.data)}));
         server_->start();
         return Done{};
     }
@@ -213,6 +203,29 @@ public:
     [[nodiscard]] const std::string& address() const { return address_; }
 
 private:
+    Result<Done> take_profiles(const Arguments& arguments, StoreReader& store, HttpBackend& backend,
+                               const LogSink& log) {
+        const std::string& data = arguments.data;
+        const std::string writer = arguments.writer.empty() && is_folder(data) ? data : arguments.writer;
+        if (writer.empty()) {
+            const Error nobody{ErrorCode::kUnavailable,
+                               "profiles are stored by a gateway, and this process has none: "
+                               "send them to the --http of a perfleet-gateway --data " +
+                                   data + " --http-import"};
+            backend.import = [nobody](const PostedProfile&) { return nobody; };
+            backend.push = [nobody](PushedBody) { return nobody; };
+            return Done{};
+        }
+        backend.import = [writer, log](const PostedProfile& profile) { return import_posted(writer, profile, log); };
+        pushes_ = PERFLEET_TRY(PushReceiver::make(
+            writer, [&store](UtcNs since) { return stored_parts(store, since); }, log));
+        backend.push = [this](PushedBody body) -> Result<PushAnswer> {
+            const auto outcome = PERFLEET_TRY(pushes_->take(std::move(body)));
+            return PushAnswer{outcome.rejected_count, outcome.rejected_why};
+        };
+        return Done{};
+    }
+
     std::string address_;
     std::string socket_path_;  // empty: none
     std::unique_ptr<PushReceiver> pushes_;
@@ -250,7 +263,7 @@ int serve(const Arguments& arguments, const QueryServer::CountsLogSink& log_coun
     HttpService http;
     if (const Result<Done> started = arguments.http.address.empty()
                                          ? Result<Done>{Done{}}
-                                         : http.start(arguments.http, data, **store, std::move(backend),
+                                         : http.start(arguments, **store, std::move(backend),
                                                       [&log](const LogEvent& event) { log.write(event); });
         !started.ok()) {
         return fail(log, started.error());
@@ -290,6 +303,10 @@ int main(int argc, char** argv) {
             {"--query-clients DIR", arguments.keys.clients_folder,
              "folder of the public keys (NAME.pub) of query clients; read again when it changes", is_not_empty,
              needs("--key")},
+            {"--writer DIR", arguments.writer,
+             "folder with the socket of the gateway that stores what clients push (--http-import); default: that of "
+             "--data",
+             is_not_empty},
             {"--symfs DIR", arguments.paths.symfs, "look for images below this folder", is_not_empty,
              is_checked_by(CLI::ExistingDirectory)},
             memory_row(arguments.memory_size_bytes,

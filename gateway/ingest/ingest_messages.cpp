@@ -6,6 +6,7 @@
 #include "gateway/ingest/enrolled_identity.h"
 #include "gateway/ingest/ingest_state.h"
 #include "gateway/ingest/partition_choice.h"
+#include "schemas/pprof/sample_labels.h"
 
 namespace perfleet {
 namespace {
@@ -85,7 +86,8 @@ SessionPtr Ingest::State::open_session(const std::string& routing_id, SessionRec
                            "'" + record.target_name + "' describes a session that is stored with another description");
             return nullptr;
         case SessionTable::Identity::kFree:
-            if (is_speaker_local) {
+            // What this user imports is its own affair; pushes are those of clients.
+            if (is_speaker_local && record.collector_version != kPushCollector) {
                 cardinality.know(record);
             } else if (const auto excess = cardinality.admit(record, now.monotonic_ns); excess.has_value()) {
                 refuse_session(routing_id, record.session, SessionRefusal::kQuota, RefusedReason::kQuota,

@@ -164,6 +164,11 @@ private:
             if (is_reached()) {
                 return Done{};
             }
+            if (!link_->unknown().empty()) {
+                return Error{ErrorCode::kUnavailable,
+                             "target '" + record_.target_name + "' is stored by the gateway at " + link_->unknown() +
+                                 ", which takes only peers with keys: send this to its own --http"};
+            }
             if (const auto now = progress(); now != last) {
                 last = now;
                 progressed_ns = now_ns;

@@ -27,9 +27,9 @@ PushReceiver::PushReceiver(LocalSocket socket, PushedSessions::LoadHashes load, 
       sessions_{destination_, std::move(load), utc_now, log},
       log_{log} {}
 
-Result<std::unique_ptr<PushReceiver>> PushReceiver::make(const std::string& data, PushedSessions::LoadHashes load,
+Result<std::unique_ptr<PushReceiver>> PushReceiver::make(const std::string& folder, PushedSessions::LoadHashes load,
                                                          const LogSink& log) {
-    auto socket = PERFLEET_TRY(LocalSocket::in(data, kGatewaySocketName));
+    auto socket = PERFLEET_TRY(LocalSocket::in(folder, kGatewaySocketName));
     return std::unique_ptr<PushReceiver>{new PushReceiver{std::move(socket), std::move(load), log}};
 }
 

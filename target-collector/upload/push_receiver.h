@@ -25,9 +25,8 @@ public:
         std::uint64_t profiles_rejected = 0;
     };
 
-    // `data`: the folder of the gateway's store. `log` gets messages about refused profiles. Errors: those of
-    // LocalSocket::in().
-    [[nodiscard]] static Result<std::unique_ptr<PushReceiver>> make(const std::string& data,
+    // `folder`: with the gateway's socket. `log` hears of what is refused. Errors: those of LocalSocket::in().
+    [[nodiscard]] static Result<std::unique_ptr<PushReceiver>> make(const std::string& folder,
                                                                     PushedSessions::LoadHashes load,
                                                                     const LogSink& log);
 

@@ -23,12 +23,15 @@ public:
         EXPECT_TRUE(line.has_value()) << process_.error_output();
         listen_ = field_of(line.value_or(""), "listen");
         query_ = field_of(line.value_or(""), "query");
+        http_ = field_of(line.value_or(""), "http");
         metrics_ = field_of(line.value_or(""), "metrics");
     }
 
     [[nodiscard]] const std::string& listen() const { return listen_; }
     [[nodiscard]] const std::string& query() const { return query_; }
-    // Empty: it has no metrics.
+    // Empty: it serves none.
+    [[nodiscard]] const std::string& http() const { return http_; }
+    // Empty: it wasn't asked for metrics.
     [[nodiscard]] const std::string& metrics() const { return metrics_; }
     [[nodiscard]] Process& process() { return process_; }
 
@@ -49,6 +52,7 @@ private:
     Process process_;
     std::string listen_;
     std::string query_;
+    std::string http_;
     std::string metrics_;
 };
 

@@ -132,7 +132,28 @@ TEST_F(RadosProgram, CopiesAStoreInAndOutAndAnswersTheSame) {
     }
 }
 
-// Of everything that reads a store: its standard output and its warnings. Exports go to standard output, too.
+TEST_F(RadosProgram, StoresWhatClientsPushOnceAlsoAfterAKill) {
+    for (const int signal : {SIGKILL, SIGTERM}) {
+        GatewayProgram gateway{place_,
+                               "tcp://127.0.0.1:*",
+                               "tcp://127.0.0.1:*",
+                               program_path("perfleet-gateway"),
+                               {},
+                               {"--http", "127.0.0.1:*", "--http-import"}};
+        for (int i = 0; i < 2; ++i) {
+            const Finished pushed = run({"curl", "-gsS", "--max-time", "120", "--retry", "10", "--data-binary",
+                                         "main;work 1\nmain;idle 1\n", "-w", "%{http_code}",
+                                         "http://" + gateway.http() + "/ingest?name=shop.cpu{hostname=web-7}"});
+            EXPECT_EQ(pushed.output, "200") << pushed.error_output;
+        }
+        (void)gateway.end(signal);
+    }
+    const Finished top = run({program_path("perfleet"), "top", "--data", place_, "--all", "--event", "samples",
+                              "--select", "{target=\"web-7\"}", "--format", "json"});
+    EXPECT_EQ(nlohmann::json::parse(top.output)["measure"]["total"], 2) << top.output << top.error_output;
+}
+
+// Of everything that reads a store: its standard output and what it warns of. Exports go to standard output, too.
 std::vector<std::string> all_answers(const std::string& where) {
     std::vector<std::vector<std::string>> commands{
         {"top"},      {"top", "--by", "thread"}, {"top", "--comm", "sh"},  {"tree"},    {"script"}, {"tracepoints"},

@@ -32,7 +32,7 @@ void GatewayLink::go_to(std::string_view endpoint, std::string_view public_key) 
     for (const ConnectKeys& keys : peer_.keys) {
         known = encode_public_key(keys.server) == public_key ? &keys : known;
     }
-    if (known == nullptr && !peer_.keys.empty()) {
+    if (known == nullptr && (!peer_.keys.empty() || !public_key.empty())) {
         unknown_ = endpoint;
         return;
     }

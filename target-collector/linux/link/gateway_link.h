@@ -60,6 +60,8 @@ public:
     [[nodiscard]] const std::string& endpoint() const {
         return elsewhere_.empty() ? peer_.endpoints[current_] : elsewhere_;
     }
+    // A gateway that this target was sent to, but whose key isn't known; empty: none.
+    [[nodiscard]] const std::string& unknown() const { return unknown_; }
     [[nodiscard]] bool is_connected() const { return driver_->is_connected(); }  // as of the last reconnected()
 
 private:

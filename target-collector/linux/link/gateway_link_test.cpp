@@ -27,7 +27,20 @@ TEST(GatewayLink, SaysWhereItIsSentIfItDoesNotKnowThatGatewaysKey) {
     EXPECT_EQ((*link)->trouble(), "");
 }
 
-// A server that accepts everything and sends nothing, like a host that vanished.
+TEST(GatewayLink, WithoutKeysDoesNotFollowToAGatewayThatHasThem) {
+    const HeldAddress first;
+    const HeldAddress second;
+    auto link = GatewayLink::connect({{first.endpoint()}, "", {}});
+    ASSERT_TRUE(link.ok());
+    (*link)->go_to(second.endpoint(), make_secret_key("another")->public_text);
+    EXPECT_EQ((*link)->endpoint(), first.endpoint());
+    EXPECT_EQ((*link)->unknown(), second.endpoint());
+    (*link)->go_to(second.endpoint(), "");
+    EXPECT_EQ((*link)->endpoint(), second.endpoint());
+    EXPECT_EQ((*link)->unknown(), "");
+}
+
+// A server that takes everything and says nothing: a host that vanished says as much.
 TEST(GatewayLink, ConnectsAnewToTheOnlyGatewayIfItOwesAnAnswerForLong) {
     struct Mute : zmtp::Server::Sink {
         bool take(const zmtp::Server::Message& /*message*/) override { return true; }
