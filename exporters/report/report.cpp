@@ -64,14 +64,6 @@ std::string json_report(const Answer& answer) {
     for (const AnswerColumn& column : answer.columns) {
         columns.push_back(Json{{"name", column.name}, {"unit", valid_utf8(column.unit)}});
     }
-    Json rows = Json::array();
-    for (const std::vector<AnswerValue>& row : answer.rows) {
-        Json values = Json::array();
-        for (const AnswerValue& value : row) {
-            values.push_back(json_of(value));
-        }
-        rows.push_back(std::move(values));
-    }
     Json ledger = json_of(answer.ledger);
     for (const auto& [name, part] : answer.parts) {
         ledger["parts"][name] = json_of(part);
@@ -80,15 +72,22 @@ std::string json_report(const Answer& answer) {
     for (const std::string& warning : answer.warnings) {
         warnings.push_back(valid_utf8(warning));
     }
-    Json report;
-    report["columns"] = std::move(columns);
-    report["rows"] = std::move(rows);
-    if (answer.measure) {
-        report["measure"] = json_of(*answer.measure);
+    // Row by row: as Json all of them would take several times the memory of their text.
+    std::string report = R"({"columns":)" + printable_json(columns.dump()) + R"(,"rows":[)";
+    for (const std::vector<AnswerValue>& row : answer.rows) {
+        Json values = Json::array();
+        for (const AnswerValue& value : row) {
+            values.push_back(json_of(value));
+        }
+        report += (&row == answer.rows.data() ? "" : ",") + printable_json(values.dump());
     }
-    report["ledger"] = std::move(ledger);
-    report["warnings"] = std::move(warnings);
-    return printable_json(report.dump()) + "\n";
+    report += ']';
+    if (answer.measure) {
+        report += R"(,"measure":)" + printable_json(json_of(*answer.measure).dump());
+    }
+    report +=
+        R"(,"ledger":)" + printable_json(ledger.dump()) + R"(,"warnings":)" + printable_json(warnings.dump()) + "}\n";
+    return report;
 }
 
 bool is_number(const std::string& text) {

@@ -148,8 +148,9 @@ public:
             if (state_ != State::kNew) {
                 return;
             }
-            pending_ = head_of(answer, version_, keeps_alive_, answer.body.size());
-            pending_ += is_head_ ? "" : answer.body;
+            const std::string head = head_of(answer, version_, keeps_alive_, answer.body.size());
+            pending_ = is_head_ ? std::string{} : std::move(answer.body);
+            pending_.insert(0, head);
             state_ = State::kFinished;
         }
         flush_();

@@ -299,37 +299,43 @@ void write_message(const MessageType& type, const Json& message, protozero::pbf_
     }
 }
 
-Json json_of(const MessageType& type, const Json& message);
+void append_json(const MessageType& type, const Json& message, std::string& text);
 
-Json json_of(const MessageField& field, const Json& value) {
+void append_json(const MessageField& field, const Json& value, std::string& text) {
+    const auto dump = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
     switch (field.type) {
-        case FieldType::kMessage: return json_of(*field.message, value);
-        case FieldType::kBytes: return base64_of(value.get_ref<const std::string&>());
-        case FieldType::kHexBytes: return hex_of(value.get_ref<const std::string&>());
+        case FieldType::kMessage: return append_json(*field.message, value, text);
+        case FieldType::kBytes: text += '"' + base64_of(value.get_ref<const std::string&>()) + '"'; return;
+        case FieldType::kHexBytes: text += '"' + hex_of(value.get_ref<const std::string&>()) + '"'; return;
         case FieldType::kInt64:
         case FieldType::kFixed64:
-        case FieldType::kUint64: return value.dump();  // a string, for JavaScript's numbers are doubles
-        default: return value;
+        case FieldType::kUint64: text += '"' + dump(value) + '"'; return;  // JavaScript's numbers are doubles
+        default: text += dump(value);
     }
 }
 
-Json json_of(const MessageType& type, const Json& message) {
-    Json json = Json::object();
+void append_json(const MessageType& type, const Json& message, std::string& text) {
+    text += '{';
+    const std::size_t start = text.size();
     for (const MessageField& field : type.fields) {
         const auto found = message.find(field.json_name);
         if (found == message.end()) {
             continue;
         }
+        text += text.size() == start ? "\"" : ",\"";
+        text += field.json_name + "\":";
         if (!field.is_repeated) {
-            json[field.json_name] = json_of(field, *found);
+            append_json(field, *found, text);
             continue;
         }
-        Json& values = json[field.json_name] = Json::array();
+        text += '[';
         for (const Json& value : *found) {
-            values.push_back(json_of(field, value));
+            text += &value == &found->front() ? "" : ",";
+            append_json(field, value, text);
         }
+        text += ']';
     }
-    return json;
+    text += '}';
 }
 
 }  // namespace
@@ -362,7 +368,9 @@ std::string write_protobuf(const MessageType& type, const Json& message) {
 }
 
 std::string write_json(const MessageType& type, const Json& message) {
-    return json_of(type, message).dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string text;
+    append_json(type, message, text);
+    return text;
 }
 
 }  // namespace perfleet

@@ -61,7 +61,7 @@ TEST(MessageType, ProtobufIsWhatProtocWrites) {
 
 TEST(MessageType, JsonIsThatOfProto3) {
     EXPECT_EQ(write_json(kOuter, {{"counts", {1, -5}}, {"large", 18'446'744'073'709'551'615U}, {"small", 3}}),
-              R"({"counts":["1","-5"],"large":"18446744073709551615","small":3})");
+              R"({"counts":["1","-5"],"small":3,"large":"18446744073709551615"})");
     // Names in either spelling, whole numbers as text, numbers or 1e3, unknown names, null as absent.
     const auto read =
         read_json(kOuter, R"({"profile_typeID":"a","label_names":["b"],"counts":["7",8,9e3],"format":"FORMAT_A",
