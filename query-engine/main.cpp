@@ -126,7 +126,8 @@ Result<std::string> import_posted(const std::string& writer, const PostedProfile
         return Error{ErrorCode::kInvalid, "the body is no profile of pprof's protobuf"};
     }
     const auto held = PERFLEET_TRY(file_of(bytes));
-    const auto file = PERFLEET_TRY(FileBytes::open("/proc/self/fd/" + std::to_string(held.get())));
+    const std::string path = "/proc/self/fd/" + std::to_string(held.get());
+    const auto file = PERFLEET_TRY(FileBytes::open(path));
     const auto socket = PERFLEET_TRY(LocalSocket::in(writer, kGatewaySocketName));
     const auto destination = PERFLEET_TRY(GatewayDestination::connect({{socket.endpoint()}, "the gateway", {}}, log));
     RecordingImport options;
@@ -135,7 +136,12 @@ Result<std::string> import_posted(const std::string& writer, const PostedProfile
     options.now = utc_now();
     const auto imported = import_pprof(file, options, *destination);
     if (!imported.ok()) {
-        return Error{imported.error()};
+        Error error = imported.error();
+        error.code = error.code == ErrorCode::kCorrupt ? ErrorCode::kInvalid : error.code;  // it is the client's
+        if (error.message.starts_with(path)) {
+            error.message.replace(0, path.size(), "the body");
+        }
+        return error;
     }
     Answer answer;
     answer.columns = {{"session", ""}, {"target", ""}, {"rows", ""}, {"was_there", ""}};

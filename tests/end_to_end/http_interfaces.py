@@ -404,9 +404,11 @@ def check_import(gateway):
     check(answer(gzip.decompress(profile))[0] == first[0], "the same profile unpacked")
     top = json.loads(gateway.ask("top", select='{service_name="web",zone="z=1"}', event="cpu"))
     check(top["measure"]["total"] == 10 * 10**7 and top["rows"][0][0] == "posted", f"a posted profile: {top}")
+    broken = post(gzip.decompress(profile)[:-9])
+    check(b"the body: no profile of pprof" in broken[2], f"a broken profile: {broken}")
     for name, reply, status in (("no target", post(profile, ""), 400), ("a wrong label", post(profile, "?target=c&label=x"), 400),
                                 ("another parameter", post(profile, "?target=c&x=1"), 400), ("nothing", post(b""), 400),
-                                ("garbage", post(b"garbage" * 1000), 400), ("cut", post(profile[:-9]), 400),
+                                ("garbage", post(b"garbage" * 1000), 400), ("cut", post(profile[:-9]), 400), ("broken", broken, 400),
                                 ("a bomb", post(gzip.compress(bytes(200 << 20))), 429), ("a form", post(profile, headers={"Content-Type": "text/plain"}), 415),
                                 ("GET", gateway.get("/api/v1/import"), 405)):
         check(reply[0] == status, f"import of {name}: {reply[0]} {reply[2][:200]}, expected {status}")
