@@ -25,7 +25,8 @@ public:
         std::uint64_t profiles_rejected = 0;
     };
 
-    // `folder`: with the gateway's socket. `log` hears of what is refused. Errors: those of LocalSocket::in().
+    // `folder`: with the gateway's socket. `log` gets messages about refused profiles. Errors: those of
+    // LocalSocket::in().
     [[nodiscard]] static Result<std::unique_ptr<PushReceiver>> make(const std::string& folder,
                                                                     PushedSessions::LoadHashes load,
                                                                     const LogSink& log);

@@ -31,7 +31,7 @@ public:
     [[nodiscard]] const std::string& query() const { return query_; }
     // Empty: it serves none.
     [[nodiscard]] const std::string& http() const { return http_; }
-    // Empty: it wasn't asked for metrics.
+    // Empty: it has no metrics.
     [[nodiscard]] const std::string& metrics() const { return metrics_; }
     [[nodiscard]] Process& process() { return process_; }
 

@@ -153,7 +153,7 @@ TEST_F(RadosProgram, StoresWhatClientsPushOnceAlsoAfterAKill) {
     EXPECT_EQ(nlohmann::json::parse(top.output)["measure"]["total"], 2) << top.output << top.error_output;
 }
 
-// Of everything that reads a store: its standard output and what it warns of. Exports go to standard output, too.
+// Of everything that reads a store: its standard output and its warnings. Exports go to standard output, too.
 std::vector<std::string> all_answers(const std::string& where) {
     std::vector<std::vector<std::string>> commands{
         {"top"},      {"top", "--by", "thread"}, {"top", "--comm", "sh"},  {"tree"},    {"script"}, {"tracepoints"},

@@ -40,7 +40,7 @@ TEST(GatewayLink, WithoutKeysDoesNotFollowToAGatewayThatHasThem) {
     EXPECT_EQ((*link)->unknown(), "");
 }
 
-// A server that takes everything and says nothing: a host that vanished says as much.
+// A server that accepts everything and sends nothing, like a host that vanished.
 TEST(GatewayLink, ConnectsAnewToTheOnlyGatewayIfItOwesAnAnswerForLong) {
     struct Mute : zmtp::Server::Sink {
         bool take(const zmtp::Server::Message& /*message*/) override { return true; }

@@ -38,7 +38,7 @@ TEST(RunEvents, TracepointsHaveThePortsNamesOrTheirNumbers) {
     EXPECT_EQ(events.descriptions()[RunEvents::kUncoveredTime.value].name, kUncoveredTimeEvent);
 }
 
-// Their amounts are cycles only where the kernel tells how long a thread has run.
+// Their amounts are cycles only where the kernel reports how long a thread has run.
 TEST(RunEvents, SamplesHaveTheUnitOfTheirWeights) {
     NoCounters counters;
     const RunEvents known{{.mode = BenchmarkMode::kUtilisation, .architecture_name = "aarch64"}, 1'000'000, counters};
