@@ -126,7 +126,7 @@ TEST(Annotation, WithoutTheFileShowsAddresses) {
     expect_addresses_alone(own.function, "--symfs");
     own.function.image = "[kernel.kallsyms]";
     own.function.symbol = "read_zero";
-    expect_addresses_alone(own.function, "is no file");
+    expect_addresses_alone(own.function, "isn't a file");
 }
 
 TEST(Annotation, WithoutARecordedBuildIdSaysThatTheFileMayBeAnother) {
