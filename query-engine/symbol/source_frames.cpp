@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -302,8 +301,10 @@ std::vector<std::vector<SourceFrame>> SourceFrames::frames_at(const ImageDefinit
                                                               std::span<const std::uint64_t> offsets) {
     auto frames = files_->frames_at(image, offsets);
     if (!image.file.empty()) {
-        for (SourceFrame& frame : std::views::join(frames)) {
-            frame.file.erase(0, frame.file.rfind('/') + 1);
+        for (std::vector<SourceFrame>& of_one : frames) {
+            for (SourceFrame& frame : of_one) {
+                frame.file.erase(0, frame.file.rfind('/') + 1);
+            }
         }
     }
     return frames;
