@@ -33,6 +33,13 @@ constexpr std::array kMissingSamples{
         "are missing, as the kernel's timer came late: interrupts were off, or the virtual machine didn't run"},
 };
 
+constexpr std::string_view kBelowPeriodText =
+    "would be of time that no sample can stand for: threads that ended within a period of the event (sample more often "
+    "or system-wide, or count it with perfleet stat)";
+constexpr std::string_view kUnnamedText =
+    "have no names of their interpreted functions: the first samples of a program come before the collector knows it, "
+    "and some programs have ended before it reads their names";
+
 bool counts_uncovered(const ScannedSession& session, Series series) {
     const EventRecord* const event = session.record.event_at(series.event);
     return series.kind == Kind::kCounter && event != nullptr && event->name == kUncoveredTimeEvent;
@@ -68,13 +75,17 @@ void warn_of_missing_samples(const Scan& scan, std::size_t session_index, Series
     }
     // These counts are only known for the whole session.
     const std::uint64_t produced = last_entry(session, series, CountName::kProduced);
-    warn(below_period, produced + below_period,
-         "would be of time that no sample can stand for: threads that ended within a period of the event (sample more "
-         "often or system-wide, or count it with perfleet stat)");
+    warn(below_period, produced + below_period, kBelowPeriodText);
     warn(unnamed, produced, kUnnamedText, kPercentUnnamedWorthAWarning);
 }
 
 }  // namespace
+
+bool is_from_collector(std::string_view warning) {
+    return warning.ends_with(kBelowPeriodText) || warning.ends_with(kUnnamedText) ||
+           std::ranges::any_of(kMissingSamples,
+                               [&](const MissingSamples& missing) { return warning.ends_with(missing.text); });
+}
 
 // From the first to the last reading in the range.
 std::optional<double> uncovered_percent(const Scan& scan, std::size_t session_index, Series series) {

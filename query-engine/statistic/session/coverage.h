@@ -15,10 +15,8 @@
 
 namespace perfleet {
 
-// The end of the warning about samples without names, which `record` leaves out: the collector has reported them.
-inline constexpr std::string_view kUnnamedText =
-    "have no names of their interpreted functions: the first samples of a program come before the collector knows it, "
-    "and some programs have ended before it reads their names";
+// A warning of warn_of_uncovered_time() that the session's collector has printed at its end, too.
+[[nodiscard]] bool is_from_collector(std::string_view warning);
 
 // Percentage of the session's selected range that the counter `series` reports as uncovered. Nothing if `series` is no
 // such counter or its readings don't suffice.

@@ -124,8 +124,8 @@ Result<bool> show_table(const Recorded& recorded, const std::string& command, Op
         if (options.contains("tid") && warning.starts_with("counts are of the rows")) {
             continue;  // the idle task's share is printed below
         }
-        if (warning.ends_with(kUnnamedText)) {
-            continue;  // the collector has reported it
+        if (is_from_collector(warning)) {
+            continue;
         }
         print_warning(warning);
     }
