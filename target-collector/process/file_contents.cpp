@@ -144,12 +144,21 @@ FileContents::KnownFile* FileContents::read(const std::string& path, const Mappe
     known.generation = file.generation ? file.generation : generation;
     known.is_generation_sure = generation.has_value() || known.generation.value_or(0) != 0;
     known.version = version_of(status);
+    known.modified_ns = static_cast<std::uint64_t>(nanoseconds(status.st_mtim));
     const ImageContentId before =
         std::exchange(known.content, content_id_of_file(opened.get(), known.version.size_bytes));
     if (known.content.size_bytes == 0 || before != known.content) {
         known.content_since_ns = known.version.changed_ns;
     }
     return &known;
+}
+
+MappedFile FileContents::as_read(MappedFile file) {
+    if (const KnownFile* const known = file.inode != 0 ? find(file) : nullptr) {
+        file.modified_ns = known->modified_ns;
+        file.generation = file.generation || !known->is_generation_sure ? file.generation : known->generation;
+    }
+    return file;
 }
 
 ImageContentId FileContents::of(const MappedFile& file) {

@@ -26,9 +26,10 @@ struct MappedFile {
     std::string_view path;  // as the kernel names it; empty: anonymous
     std::uint32_t device_major = 0;
     std::uint32_t device_minor = 0;
-    std::uint64_t inode = 0;                  // 0: unknown
-    std::optional<std::uint64_t> generation;  // of the inode, which may be reused; empty: unknown
-    std::uint64_t mapped_ns = 0;              // CLOCK_MONOTONIC; 0: unknown, taken as now
+    std::uint64_t inode = 0;                     // 0: unknown
+    std::optional<std::uint64_t> generation;     // of the inode, which may be reused; empty: unknown
+    std::uint64_t mapped_ns = 0;                 // CLOCK_MONOTONIC; 0: unknown, taken as now
+    std::optional<std::uint64_t> modified_ns{};  // UTC, its content's (st_mtim) when that was read; empty: it wasn't
 };
 
 class FileContents {
@@ -37,6 +38,9 @@ public:
 
     // Size 0: the file isn't reachable any more, or isn't the mapped one.
     [[nodiscard]] ImageContentId of(const MappedFile& file);
+
+    // The same file with what is known of it since of().
+    [[nodiscard]] MappedFile as_read(MappedFile file);
 
     // Opens the same file for reading; the caller must check that its content is that of of(). Empty: not reachable any
     // more, or not the mapped one.
@@ -59,6 +63,7 @@ private:
         std::uint64_t seen_ns = 0;        // CLOCK_MONOTONIC, when this version was seen
         std::uint32_t pid = 0;            // process below whose root it was found; 0: ours
         Version version;
+        std::uint64_t modified_ns = 0;  // UTC
         ImageContentId content;
         std::int64_t content_since_ns =
             0;  // UTC; earlier than the version's change where that kept the content, as a link does

@@ -57,7 +57,7 @@ std::optional<ImageIndex> ImageFinder::find(const MappedFile& file) {
     const auto index = table_.intern(std::move(image));
     if (index) {
         mapped_.resize(std::max<std::size_t>(mapped_.size(), *index + 1));
-        mapped_[*index] = file;
+        mapped_[*index] = files_.as_read(file);
         mapped_[*index].path = {};
     }
     return index;

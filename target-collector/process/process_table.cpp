@@ -93,7 +93,8 @@ void ProcessTable::fork(std::uint32_t pid, std::uint32_t tid, std::uint32_t pare
             child->cgroup = parent->second->cgroup;
             child->cgroup_id = parent->second->cgroup_id;
             child->cgroup_read_ns = parent->second->cgroup_read_ns;
-            child->is_unwound_in_kernel = parent->second->is_unwound_in_kernel;
+            // Others are unwound without that, and most forked children soon run another program.
+            child->is_unwound_in_kernel = parent->second->is_unwound_in_kernel && parent->second->python_runtime != 0;
             child->parent_code = parent->second->code != nullptr ? parent->second->code : parent->second->parent_code;
         }
     }

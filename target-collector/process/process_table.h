@@ -36,6 +36,7 @@ struct Process {
     std::uint64_t cgroup_read_ns = 0;           // 0: must be read (cgroup_watch.h)
     std::uint64_t python_runtime = 0;           // address of its _PyRuntime, if known (python_frames.h)
     bool is_unwound_in_kernel = false;          // publish its mappings (bpf/kernel_unwinder.h)
+    std::uint8_t unwound_by_files = 0;          // samples, while they aren't published
     bool is_missing = false;                    // had no threads and was gone at the last end_missing()
 };
 

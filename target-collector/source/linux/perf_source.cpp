@@ -489,6 +489,7 @@ void PerfSource::take_side_band(const RecordBytes& record) {
         row.tid = comm->tid;
         if (comm->is_exec) {
             processes_.exec(comm->pid, comm->tid, comm->name);
+            stacks_.note_exec(comm->pid);
             note_changed(comm->pid);
             watch_cgroup(comm->pid, 0, trailer->cpu);
         } else {
@@ -569,6 +570,7 @@ void PerfSource::take_map(const RecordBytes& record, const RecordTrailer& traile
     mapping = has_file ? mapping : processes_.as_program_text(map->pid, mapping);
     processes_.add_mapping(map->pid, mapping);
     note_changed(map->pid);
+    stacks_.note_mapped(map->pid, mapping.image);
     if (!can_go_on()) {
         sink_->count_lost(kTaskSeries, CountName::kLostRingFull, 1);
         return;

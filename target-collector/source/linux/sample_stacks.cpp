@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t kUnwinderTickNs = 1'000'000'000;
 constexpr std::uint32_t kCachedChainsMax = 1U << 16U;
+constexpr std::uint8_t kUnwoundByFilesMax = 16;  // samples; with the process's mappings each takes less time
 
 // Marks an incomplete chain, plus its UnwindEnd, after the chain's words: neither an address nor a kernel context.
 constexpr std::uint64_t kTruncatedFirst = static_cast<std::uint64_t>(-4'000);
@@ -82,6 +83,10 @@ StackNumber SampleStacks::stack_of(const SourceSample& sample, std::uint32_t eve
     const std::array leaf{sample.is_kernel ? perf::context::kKernel : perf::context::kUser, sample.ip};
     if (sample.is_unwound) {
         count_end(static_cast<UnwindEnd>(sample.unwound_end), count);
+        if (process != nullptr && !process->is_unwound_in_kernel && !sample.user_chain.empty() &&
+            ++process->unwound_by_files == kUnwoundByFilesMax) {
+            note_changed(sample.pid, true);
+        }
     }
     const std::span<const std::uint64_t> words =
         sample.is_unwound ? join_words(sample, sample.user_chain, static_cast<UnwindEnd>(sample.unwound_end))
@@ -257,6 +262,31 @@ void SampleStacks::note_changed(std::uint32_t pid, bool is_wanted) {
     }
 }
 
+void SampleStacks::note_mapped(std::uint32_t pid, ImageIndex image) {
+    // The frames of an interpreter can be found only in published processes.
+    note_changed(pid, PythonFrames::has_name_of_interpreter(parts_.images.at(image)));
+}
+
+void SampleStacks::note_exec(std::uint32_t pid) {
+    Process* const process = parts_.processes.find(pid);
+    if (process != nullptr && process->is_unwound_in_kernel) {
+        parts_.kernel_unwinder->forget_process(pid);
+        process->is_unwound_in_kernel = false;
+        process->unwound_by_files = 0;
+    }
+}
+
+void SampleStacks::publish_files(const Process& process) {
+    for (const Mapping& mapping : process.mappings->mappings()) {
+        const Image& image = parts_.images.at(mapping.image);
+        // An interpreter's frames are found by its process.
+        if (image.content.size_bytes != 0 && !PythonFrames::has_name_of_interpreter(image)) {
+            parts_.kernel_unwinder->publish_file(mapping.image,
+                                                 parts_.files.file_of(mapping.image, process.pid, mapping));
+        }
+    }
+}
+
 void SampleStacks::publish_changed(std::uint64_t time) {
     if (parts_.kernel_unwinder == nullptr) {
         return;
@@ -268,6 +298,7 @@ void SampleStacks::publish_changed(std::uint64_t time) {
         if (process != nullptr && process->exited_at == 0) {
             process->python_runtime = python_.runtime_of(*process);
             parts_.kernel_unwinder->publish(*process);
+            publish_files(*process);
         } else {
             parts_.kernel_unwinder->forget_process(pid);
         }

@@ -58,6 +58,9 @@ public:
     // Marks a process whose data for BPF programs is outdated; publish_changed() updates it if they unwind it.
     // `is_wanted`: unwind it from now on.
     void note_changed(std::uint32_t pid, bool is_wanted = false);
+    void note_mapped(std::uint32_t pid, ImageIndex image);
+    // The process runs another program.
+    void note_exec(std::uint32_t pid);
     void publish_changed(std::uint64_t time);
 
     // Stack numbers get a new meaning from now on.
@@ -93,6 +96,8 @@ private:
     // one.
     void make_tables(std::uint32_t pid, const MappingList& mappings);
     [[nodiscard]] bool is_interpreted(std::uint32_t pid);
+    // The files of its images, so that processes that are still unknown can be unwound.
+    void publish_files(const Process& process);
     static void count_end(UnwindEnd end, const Count& count);
     void count_unnamed(std::uint64_t value, const Count& count);
 

@@ -35,6 +35,12 @@ inline Error bpf_load_error(int error, const std::string& what) {
                : bpf_error(error, what);
 }
 
+// A device as in the kernel.
+inline std::uint64_t kernel_device(std::uint64_t major, std::uint64_t minor) {
+    constexpr unsigned kMinorBits = 20;
+    return major << kMinorBits | minor;
+}
+
 // The PID namespace of this process, as BPF programs compare it.
 struct PidNamespace {
     std::uint64_t device = 0;
@@ -42,9 +48,8 @@ struct PidNamespace {
 
     [[nodiscard]] static PidNamespace own() {
         struct stat file {};
-        constexpr unsigned kMinorBits = 20;  // in the kernel
         return ::stat("/proc/self/ns/pid", &file) == 0
-                   ? PidNamespace{std::uint64_t{major(file.st_dev)} << kMinorBits | minor(file.st_dev), file.st_ino}
+                   ? PidNamespace{kernel_device(major(file.st_dev), minor(file.st_dev)), file.st_ino}
                    : PidNamespace{};
     }
     [[nodiscard]] bool is_hosts() const { return inode == 0xeffffffc; }  // PROC_PID_INIT_INO

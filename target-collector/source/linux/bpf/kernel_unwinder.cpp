@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -42,6 +45,10 @@ constexpr std::uint64_t kAddressMax = std::uint64_t{1} << 63U;
 constexpr const char* kProgram = "unwind_sample";
 constexpr const char* kKernelTypes = "/sys/kernel/btf/vmlinux";
 
+std::uint32_t page_shift() {
+    return static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))));
+}
+
 int ignore_text(libbpf_print_level /*level*/, const char* /*format*/, va_list /*values*/) { return 0; }
 
 class BpfUnwinder final : public KernelUnwinder {
@@ -58,6 +65,7 @@ public:
         const auto page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
         const auto whole = [&](std::size_t size) { return (size + page_size - 1) / page_size * page_size; };
         processes_fd_ = map_fd("processes");
+        files_fd_ = map_fd("files");
         slabs_fd_ = map_fd("slabs");
         outputs_fd_ = map_fd("outputs");
         if (!mappings_.map(map_fd("mappings"), whole(sizeof(unwind_mapping) * UNWIND_MAPPINGS_MAX)) ||
@@ -123,6 +131,21 @@ public:
         }
     }
 
+    void publish_file(ImageIndex image, const MappedFile& file) override {
+        if (file.inode == 0 || !file.generation || !file.modified_ns) {
+            return;
+        }
+        const unwind_file key{file.inode, *file.modified_ns,
+                              static_cast<std::uint32_t>(kernel_device(file.device_major, file.device_minor)),
+                              static_cast<std::uint32_t>(*file.generation)};
+        const auto slot = slot_of(image);
+        const auto known = files_.find(key);
+        if (slot && (known == files_.end() || known->second != *slot) &&
+            bpf_map_update_elem(files_fd_, &key, &*slot, BPF_ANY) == 0) {
+            files_[key] = *slot;
+        }
+    }
+
     void forget_process(std::uint32_t pid) override {
         if (const auto known = published_.find(pid); known != published_.end()) {
             (void)bpf_map_delete_elem(processes_fd_, &pid);
@@ -184,6 +207,10 @@ public:
         }
         slots_.clear();
         next_slot_ = 0;
+        for (const auto& [file, slot] : files_) {
+            (void)bpf_map_delete_elem(files_fd_, &file);
+        }
+        files_.clear();
     }
 
     void tick() override { ++state().clock; }
@@ -250,6 +277,12 @@ private:
         std::uint32_t at = 0;
         std::uint32_t size_bytes = 0;
     };
+    struct FileOrder {
+        bool operator()(const unwind_file& a, const unwind_file& b) const {
+            return std::tie(a.inode, a.modified_ns, a.device, a.generation) <
+                   std::tie(b.inode, b.modified_ns, b.device, b.generation);
+        }
+    };
 
     // Later objects share the maps of the first.
     Result<Done> load(std::uint32_t ordinal) {
@@ -265,7 +298,7 @@ private:
                 const PidNamespace own = PidNamespace::own();
                 const bool is_hosts = own.is_hosts();
                 const unwind_constants constants{ordinal * cpu_count_,          options_.own_pid,
-                                                 options_.emits_both ? 1U : 0U, 0,
+                                                 options_.emits_both ? 1U : 0U, page_shift(),
                                                  is_hosts ? 0 : own.device,     is_hosts ? 0 : own.inode};
                 std::size_t size_bytes = 0;
                 const auto* const initial = static_cast<const std::byte*>(bpf_map__initial_value(map, &size_bytes));
@@ -416,6 +449,7 @@ private:
     const std::function<void(std::span<const std::byte>)>* visit_code_ = nullptr;  // only during take_codes()
     FileDescriptor stats_fd_;
     int processes_fd_ = -1;
+    int files_fd_ = -1;
     int slabs_fd_ = -1;
     int outputs_fd_ = -1;
     MappedMap mappings_;
@@ -427,6 +461,7 @@ private:
     RegionAllocator arena_;  // in bytes of all slabs
     std::unordered_map<std::uint64_t, List> list_by_generation_;
     std::unordered_map<std::uint32_t, std::uint64_t> published_;  // pid to generation
+    std::map<unwind_file, std::uint32_t, FileOrder> files_;       // published, to slot
     std::unordered_map<ImageIndex, std::uint32_t> slots_;
     std::uint32_t next_slot_ = 0;
     std::unordered_map<std::uint32_t, Region> regions_;  // by slot

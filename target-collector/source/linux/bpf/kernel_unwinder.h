@@ -12,6 +12,7 @@
 #include <span>
 
 #include "schemas/vocabulary/error.h"
+#include "target-collector/process/file_contents.h"
 #include "target-collector/process/process_table.h"
 #include "target-collector/process/unwind/unwind_table_store.h"
 
@@ -38,6 +39,9 @@ public:
     // Replaces the published mappings of this process. If its program's code starts at another address than published,
     // it has executed another program and isn't unwound.
     virtual void publish(const Process& process) = 0;
+    // Samples of processes that aren't published are unwound, too, while they go through code of such files only. The
+    // file must have been the image's. Ignored if its time of modification or generation is unknown.
+    virtual void publish_file(ImageIndex image, const MappedFile& file) = 0;
     virtual void forget_process(std::uint32_t pid) = 0;
 
     // Images get new numbers from now on: drops all processes and tables.

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,10 +16,12 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "target-collector/source/linux/bpf/region_allocator.h"
 #include "target-collector/source/linux/testing/recording_sink.h"
@@ -154,6 +157,34 @@ protected:
     }
 };
 
+bool is_kernel_since(int major, int minor) {
+    utsname name{};
+    int at_hand[2] = {};
+    return ::uname(&name) == 0 && std::sscanf(name.release, "%d.%d", &at_hand[0], &at_hand[1]) == 2 &&
+           std::pair{at_hand[0], at_hand[1]} >= std::pair{major, minor};
+}
+
+void record(const std::function<void()>& work, RecordingSink& sink, bool by_copies = false) {
+    Worker worker(work);
+    PerfSourceOptions options;
+    options.events.pids = {worker.pid()};
+    options.events.sampling.frequency_hz = 997;
+    options.events.callchain = true;
+    options.events.user_stack_bytes = by_copies ? 1'024 : 32'768;
+    if (!by_copies) {
+        auto unwinder = KernelUnwinder::open({});
+        ASSERT_TRUE(unwinder.ok());
+        options.kernel_unwinder = std::move(*unwinder);
+    }
+    auto source = open_source(options, "cpu-clock");
+    ASSERT_TRUE(source.ok()) << source.error().message;
+    (*source)->begin(sink);
+    worker.go();
+    worker.wait(**source);
+    (*source)->finish();
+    EXPECT_GT(sink.of(Kind::kSample).size(), 50U);
+}
+
 TEST_P(KernelUnwinderTest, ChainsAreThoseOfTheCopies) {
     const Compared compared = compare(GetParam().work);
     std::printf(
@@ -276,6 +307,24 @@ TEST_F(KernelUnwinderTest, ChainsThatAreNotWholeSayWhy) {
     EXPECT_FALSE(whole.images.contains("[truncated: depth]"));
 }
 
+// Processes that have just begun are unwound by the files that they have mapped.
+TEST_F(KernelUnwinderTest, ShortProcessesOfKnownFilesNeedNoCopies) {
+    if (!is_kernel_since(6, 1)) {
+        GTEST_SKIP() << "it takes Linux 6.1";
+    }
+    RecordingSink sink;
+    record([] { run_program({"sh", "-c", "for i in $(seq 100); do seq 20000 | gzip -9 | wc -c; done"}); }, sink);
+    std::set<std::uint64_t> processes;
+    for (const auto& sample : sink.of(Kind::kSample)) {
+        processes.insert(sample[ColumnId::kPid]);
+    }
+    EXPECT_GT(processes.size(), 80U);
+    EXPECT_LT(sink.count_of(kFirst, CountName::kStacksCopied) * 3, processes.size());
+    // Of copies: the walk in the kernel ends nowhere else.
+    EXPECT_LE(sink.count_of(kFirst, CountName::kStacksNoTable) + sink.count_of(kFirst, CountName::kStacksBadAddress),
+              sink.count_of(kFirst, CountName::kStacksCopied));
+}
+
 #if defined(__x86_64__)
 // Two functions with frame pointers and without unwind information: the first calls the second on another stack.
 extern "C" void call_on_stack(void* top, void (*function)());
@@ -347,25 +396,37 @@ bool has_image(const RecordingSink& sink, const std::string& name) {
                        [&](const auto& image) { return image.bytes.at(ColumnId::kNameBytes) == name; });
 }
 
-void record(const std::function<void()>& work, RecordingSink& sink, bool by_copies = false) {
-    Worker worker(work);
-    PerfSourceOptions options;
-    options.events.pids = {worker.pid()};
-    options.events.sampling.frequency_hz = 997;
-    options.events.callchain = true;
-    options.events.user_stack_bytes = by_copies ? 1'024 : 32'768;
-    if (!by_copies) {
-        auto unwinder = KernelUnwinder::open({});
-        ASSERT_TRUE(unwinder.ok());
-        options.kernel_unwinder = std::move(*unwinder);
-    }
-    auto source = open_source(options, "cpu-clock");
-    ASSERT_TRUE(source.ok()) << source.error().message;
-    (*source)->begin(sink);
-    worker.go();
-    worker.wait(**source);
-    (*source)->finish();
-    EXPECT_GT(sink.of(Kind::kSample).size(), 50U);
+// A recursion of 10 calls, each with a frame of `size` bytes: by the table of half of that, each second call is
+// missing.
+void compile_recursion(const std::string& program, int size) {
+    std::ofstream{program + ".s"} << ".globl main\nmain: .cfi_startproc\n sub $8, %rsp\n .cfi_def_cfa_offset 16\n"
+                                     " mov $9, %edi\n call recurse\n add $8, %rsp\n xor %eax, %eax\n ret\n"
+                                     ".cfi_endproc\nrecurse: .cfi_startproc\n sub $"
+                                  << size - 8
+                                  << ", %rsp\n"
+                                     ".cfi_def_cfa_offset "
+                                  << size
+                                  << "\n test %edi, %edi\n jz 1f\n dec %edi\n"
+                                     " call recurse\n jmp 3f\n1: mov $20000000, %eax\n2: dec %eax\n jnz 2b\n"
+                                     "3: add $"
+                                  << size - 8 << ", %rsp\n ret\n.cfi_endproc\n.section .note.GNU-stack\n";
+    (void)std::system(("gcc -no-pie -o " + program + " " + program + ".s").c_str());
+}
+
+TEST_F(KernelUnwinderTest, AFileThatIsOverwrittenIsAnotherFile) {
+    const Compared compared = compare([] {
+        std::string folder = testing::TempDir() + "perfleet-XXXXXX";
+        ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+        compile_recursion(folder + "/64", 64);
+        compile_recursion(folder + "/128", 128);
+        (void)std::system(("cd " + folder +
+                           " && cp 64 p && for i in $(seq 30); do ./p; cat 128 > p; ./p; cat 64 > p; "
+                           "done")
+                              .c_str());
+        std::filesystem::remove_all(folder);
+    });
+    ASSERT_GT(compared.sample_count, 100U);
+    EXPECT_GE((compared.equal_count + compared.incomplete_count) * 100, compared.unwound_count * 95);
 }
 
 // Each reason is counted, and marked in the stack.

@@ -32,8 +32,8 @@ constexpr std::string_view kSwitchFunction = "finish_task_switch";
 constexpr const char* kAtExit = "on_schedule_exit";
 constexpr const char* kAtReturn = "on_schedule_return";
 constexpr const char* kAtSwitch = "on_switched";
-constexpr std::array<std::string_view, 7> kSharedMaps{"processes", "mappings", "tables",    "state",
-                                                      "slabs",     "codes",    "codes_seen"};
+constexpr std::array<std::string_view, 8> kSharedMaps{"processes", "mappings", "files", "tables",
+                                                      "state",     "slabs",    "codes", "codes_seen"};
 
 bool has_tracepoint(const std::string& name) {
     btf* const types = btf__load_vmlinux_btf();

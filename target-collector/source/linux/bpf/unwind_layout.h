@@ -2,6 +2,7 @@
  *
  *   processes  pid ─▶ a list in `mappings`, sorted by address
  *   mappings   address ─▶ place in its file, slot of its table
+ *   files      a file ─▶ slot of its table: for processes without a list
  *   tables     slot ─▶ where the table's parts are in the arena
  *   slabs      the arena: UNWIND_SLAB_BYTES each, addressed by bytes
  *
@@ -15,6 +16,7 @@
 #define UNWIND_PROCESSES_MAX (1u << 16)
 #define UNWIND_MAPPINGS_MAX (1u << 17)
 #define UNWIND_TABLES_MAX (1u << 13)
+#define UNWIND_FILES_MAX (1u << 13)
 #define UNWIND_SLAB_SHIFT 20
 #define UNWIND_SLAB_BYTES (1u << UNWIND_SLAB_SHIFT)
 #define UNWIND_SLABS_MAX 64
@@ -47,7 +49,7 @@ struct unwind_constants {
     UNWIND_U32 first_output; /* of the event, in `outputs`; one for each CPU */
     UNWIND_U32 own_pid;
     UNWIND_U32 emits_both; /* for tests: the event's own record follows */
-    UNWIND_U32 unused;
+    UNWIND_U32 page_shift;
     UNWIND_U64 namespace_device; /* of the collector's PID namespace, whose ids it knows; both 0: the host's */
     UNWIND_U64 namespace_inode;
 };
@@ -59,6 +61,14 @@ struct unwind_process {
     UNWIND_U64 code_start; /* where its program's code begins: elsewhere, it runs another by now */
     UNWIND_U64 code_end;
     UNWIND_U64 python_runtime; /* where _PyRuntime of a Python 3.11 is; 0: nowhere */
+};
+
+/* A file with its content. */
+struct unwind_file {
+    UNWIND_U64 inode;
+    UNWIND_U64 modified_ns; /* UTC */
+    UNWIND_U32 device;      /* major << 20 | minor, as in the kernel */
+    UNWIND_U32 generation;  /* of the inode, which may be reused */
 };
 
 struct unwind_mapping {

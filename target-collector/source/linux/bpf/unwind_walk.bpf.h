@@ -9,11 +9,8 @@
 #include "target-collector/source/linux/bpf/linux_types.bpf.h"
 
 #include "target-collector/process/python_layout.h"
+#include "target-collector/source/linux/bpf/mapped_file.bpf.h"
 #include "target-collector/source/linux/bpf/unwind_layout.h"
-
-struct mm_struct {
-    unsigned long start_code;
-} __attribute__((preserve_access_index));
 
 struct thread_struct {
     unsigned long fsbase;
@@ -51,7 +48,8 @@ struct pt_regs {
 /* enum CfaBase, SavedAt, UnwindEnd: tested to be the same. */
 enum { CFA_NONE, CFA_OUTERMOST, CFA_SP, CFA_FP, CFA_AT_SP, CFA_AT_FP, CFA_STUB, CFA_RBX };
 enum { SAVED_SAME, SAVED_CFA, SAVED_SP, SAVED_FP, SAVED_UNKNOWN };
-#define BX_UNKNOWN 1 /* no place of a word */
+#define BX_UNKNOWN 1     /* no place of a word */
+#define BY_FILES (~0ull) /* the generation of rules that hold for a place in a file, whatever process has mapped it */
 enum { END_OUTERMOST, END_NO_TABLE, END_BAD_ADDRESS, END_DEPTH, END_COPY };
 
 const volatile struct unwind_constants constants = {};
@@ -63,7 +61,9 @@ struct walk {
     __u64 start, size, file_offset;
     __u32 slot;
     __u32 first_mapping, mapping_count;
-    __u64 generation; /* of the list of mappings */
+    __u64 generation;          /* of the list of mappings, or BY_FILES */
+    __u64 tree, mm;            /* of the process's mappings in the kernel, and whose it is; without a list */
+    struct mapped_place found; /* there */
     __u32 tables_epoch, clock;
     __u32 return_offset;       /* 1 where pc is a return address: it belongs to what is before it */
     __u32 is_by_frame_pointer; /* the step that found pc */
@@ -81,6 +81,8 @@ struct walk {
 DEFINE_MAP_WITH(processes, BPF_F_NO_PREALLOC, BPF_MAP_TYPE_HASH, UNWIND_PROCESSES_MAX, __u32, struct unwind_process);
 
 DEFINE_MAPPED_ARRAY(mappings, UNWIND_MAPPINGS_MAX, struct unwind_mapping);
+
+DEFINE_MAP_WITH(files, BPF_F_NO_PREALLOC, BPF_MAP_TYPE_HASH, UNWIND_FILES_MAX, struct unwind_file, __u32);
 
 DEFINE_MAPPED_ARRAY(tables, UNWIND_TABLES_MAX, struct unwind_table);
 
@@ -155,16 +157,6 @@ static __always_inline __u32 slab_word(const char* slab, __u32 at) {
     return *(const __u32*)(slab + (at & (UNWIND_SLAB_BYTES - sizeof(__u32))));
 }
 
-/* One step of a search for the first element that is greater than `wanted`, without a branch: the verifier would follow
- * both ways of each step. The elements searched are `count` from `first` on; `at_middle` is that at first + count / 2.
- */
-static __always_inline void search_on(__u64 wanted, __u64 at_middle, __u32* first, __u32* count) {
-    const __u32 half = *count / 2;
-    const __u32 is_greater = (__u32)((__s64)(wanted - at_middle) >> 63);
-    *first += (half + 1) & ~is_greater;
-    *count = (half & is_greater) | ((*count - half - 1) & ~is_greater);
-}
-
 /* Searches are functions of their own for the verifier: it goes through them once. */
 
 /* The first row whose place is greater than `offset`, of `count` from `row` on, which lie across slabs. */
@@ -234,8 +226,26 @@ __attribute__((noinline)) int find_mapping(__u64 address) {
     return 1;
 }
 
+/* The same by the kernel's data, if it is code of a file whose table's slot is known. */
+__attribute__((noinline)) int find_mapped_file(__u64 address) {
+    const __u32 zero = 0;
+    struct walk* const walk = bpf_map_lookup_elem(&walks, &zero);
+    if (!walk || !read_mapped_place(walk->tree, walk->mm, address, &walk->found)) {
+        return 0;
+    }
+    const __u32* const slot = bpf_map_lookup_elem(&files, &walk->found.file);
+    if (!slot) {
+        return 0;
+    }
+    walk->start = walk->found.start;
+    walk->size = walk->found.size;
+    walk->file_offset = walk->found.file_offset << (constants.page_shift & 63);
+    walk->slot = *slot;
+    return 1;
+}
+
 static __always_inline int is_mapped(const struct walk* walk, __u64 address) {
-    return address - walk->start < walk->size || find_mapping(address);
+    return address - walk->start < walk->size || (walk->tree ? find_mapped_file(address) : find_mapping(address));
 }
 
 static __always_inline int read_word(__u64 at, __u64* value) {
@@ -526,7 +536,8 @@ struct visit {
 };
 
 /* Makes the rule of this place a known one. 0: there is none; -1: the table isn't there yet. */
-static __always_inline int learn_rule(struct unwind_known_rule* known, const struct walk* walk, __u64 place) {
+static __always_inline int learn_rule(struct unwind_known_rule* known, const struct walk* walk, __u64 place,
+                                      __u64 key) {
     const __u32 slot = walk->slot;
     struct unwind_table* const table = bpf_map_lookup_elem(&tables, &slot);
     if (!table || table->state == UNWIND_TABLE_WANTED) {
@@ -543,7 +554,7 @@ static __always_inline int learn_rule(struct unwind_known_rule* known, const str
     if (!rule || rule->cfa_base == CFA_NONE) {
         return 0;
     }
-    known->address = place;
+    known->address = key;
     known->generation = walk->generation;
     known->tables_epoch = walk->tables_epoch;
     known->slot = slot;
@@ -573,10 +584,15 @@ static long visit_frame(__attribute__((unused)) __u32 index, void* context) {
     }
     const __u64 place = walk->pc - walk->return_offset;
     const __u64 sp = walk->sp;
-    const __u64 hash = place * 0x9e3779b97f4a7c15ull;
+    if (walk->tree && !is_mapped(walk, place)) {
+        walk->sample.status = END_COPY;
+        return 1;
+    }
+    const __u64 key = walk->tree ? (__u64)walk->slot << 48 | (place - walk->start + walk->file_offset) : place;
+    const __u64 hash = key * 0x9e3779b97f4a7c15ull;
     struct unwind_known_rule* const known = &visit->known_rules->at[hash >> 32 & (UNWIND_KNOWN_RULES_MAX - 1)];
     int has_rule =
-        known->address == place && known->generation == walk->generation && known->tables_epoch == walk->tables_epoch;
+        known->address == key && known->generation == walk->generation && known->tables_epoch == walk->tables_epoch;
     if (!has_rule && !is_mapped(walk, place)) {
         walk->sample.status = END_COPY; /* the collector may know more by now */
         return 1;
@@ -591,7 +607,7 @@ static long visit_frame(__attribute__((unused)) __u32 index, void* context) {
     if (has_rule) {
         note_use(known, walk->clock);
     } else {
-        has_rule = learn_rule(known, walk, place);
+        has_rule = learn_rule(known, walk, place, key);
         if (has_rule < 0) {
             walk->sample.status = END_COPY;
             return 1;
@@ -643,32 +659,40 @@ static __always_inline int unwind(struct walk* walk, struct task_struct* task, s
     walk->word_count = 0;
     const struct unwind_process* const process = bpf_map_lookup_elem(&processes, &pid);
     const struct unwind_state* const now = bpf_map_lookup_elem(&state, &zero);
-    if (!process || !now) {
+    if (!now) {
         return 0;
     }
     struct visit visit = {walk, bpf_map_lookup_elem(&known_rules, &zero)};
     if (!visit.known_rules) {
         return 0;
     }
-    walk->generation = process->generation;
     walk->tables_epoch = *(volatile const __u32*)&now->tables_epoch;
     walk->clock = now->clock;
     const __u64 start_code = mm->start_code;
-    if (start_code < process->code_start || start_code >= process->code_end) {
-        return 0;
+    walk->python_cframe = 0;
+    if (process && start_code >= process->code_start && start_code < process->code_end) {
+        walk->tree = 0;
+        walk->generation = process->generation;
+        walk->first_mapping = process->first_mapping;
+        walk->mapping_count = process->mapping_count;
+        walk->python_cframe = process->python_runtime ? python_cframe_of(process->python_runtime, task) : 0;
+    } else {
+        walk->tree = (__u64)mappings_tree_of(mm);
+        walk->mm = (__u64)mm;
+        walk->generation = BY_FILES;
+        if (!walk->tree) {
+            return 0;
+        }
     }
-    walk->first_mapping = process->first_mapping;
-    walk->mapping_count = process->mapping_count;
     walk->size = 0;
     walk->window_size = 0;
     walk->bx_at = 0;
     walk->return_offset = 0;
     walk->is_by_frame_pointer = 0;
     walk->python_frame = 0;
-    walk->python_cframe = process->python_runtime ? python_cframe_of(process->python_runtime, task) : 0;
     walk->sample.status = END_DEPTH;
     bpf_loop(UNWIND_DEPTH_MAX + 1, visit_frame, &visit, 0);
-    const struct unwind_process* const after = bpf_map_lookup_elem(&processes, &pid);
-    return walk->sample.status != END_COPY && after && after->generation == walk->generation &&
+    const struct unwind_process* const after = walk->tree ? 0 : bpf_map_lookup_elem(&processes, &pid);
+    return walk->sample.status != END_COPY && (walk->tree || (after && after->generation == walk->generation)) &&
            *(volatile const __u32*)&now->tables_epoch == walk->tables_epoch;
 }

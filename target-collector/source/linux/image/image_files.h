@@ -32,6 +32,9 @@ public:
                                                               const Mapping& mapping);
     [[nodiscard]] std::optional<ProbeDoorPlace> probe_door(std::uint32_t pid, const Mapping& mapping);
 
+    // As the process has mapped it; inode 0: unknown.
+    [[nodiscard]] MappedFile file_of(ImageIndex index, std::uint32_t pid, const Mapping& mapping) const;
+
     // Reports the files with frames of a sample, once for each content.
     void note_sampled(std::span<const ResolvedFrame> frames, std::uint32_t pid, const MappingList& mappings);
     // Images get new numbers from now on.
@@ -41,7 +44,6 @@ public:
     [[nodiscard]] std::uint32_t reader_pid() const { return reader_pid_; }
 
 private:
-    [[nodiscard]] MappedFile file_of(ImageIndex index, std::uint32_t pid, const Mapping& mapping) const;
     // Calls `read` with the open file; nothing if it can't be opened.
     template <class Read>
     [[nodiscard]] auto read_of(ImageIndex index, std::uint32_t pid, const Mapping& mapping, Read read);

@@ -161,10 +161,13 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> python_lines(std::span<cons
     return lines;
 }
 
+bool PythonFrames::has_name_of_interpreter(const Image& image) {
+    return image.name.substr(image.name.rfind('/') + 1).find("python") != std::string::npos;
+}
+
 std::uint64_t PythonFrames::runtime_of(const Process& process) {
     for (const Mapping& mapping : process.mappings->mappings()) {
-        const Image& image = images_.at(mapping.image);
-        if (image.name.substr(image.name.rfind('/') + 1).find("python") == std::string::npos) {
+        if (!has_name_of_interpreter(images_.at(mapping.image))) {
             continue;
         }
         const auto [known, is_new] = symbols_.try_emplace(mapping.image);

@@ -43,6 +43,9 @@ public:
     // Address of the process's _PyRuntime; 0: none. Only files with `python` in their names are searched.
     [[nodiscard]] std::uint64_t runtime_of(const Process& process);
 
+    // Whether the image may be of an interpreter; for others runtime_of() isn't looked for.
+    [[nodiscard]] static bool has_name_of_interpreter(const Image& image);
+
     // The frame that two words of a sample describe; nothing: unreadable.
     [[nodiscard]] std::optional<ResolvedFrame> find(const Process& process, std::uint64_t code_word,
                                                     std::uint64_t detail);
