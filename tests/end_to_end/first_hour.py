@@ -789,7 +789,8 @@ def commands_that_perf_alone_has_name_another_way(user):
 
 @step
 def a_program_that_hardly_ran_is_told(user):
-    check("-F 9999" in user.run("perfleet record -F 1 -- true").err, "no way out")
+    told = user.run("perfleet record -F 1 -- true").err
+    check("-F 9999" in told or "--off-cpu" in told, told)  # where it took a second, it waited
     user.run("perfleet sessions rm last")
 
 
