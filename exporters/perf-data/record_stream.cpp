@@ -241,7 +241,15 @@ void RecordStream::task_row(const EpochImages& epoch, const MergedRow& merged, c
         write_namespaces(trailer, text());
         return;
     }
-    if (take_task_row(tasks_, images_, epoch, merged.rows, merged.row, range) || !merged.is_in_range) {
+    const bool gives_first_name =
+        (op == TaskOp::kComm || op == TaskOp::kExec) && tasks_.is_known_without_name(trailer.tid);
+    if (take_task_row(tasks_, images_, epoch, merged.rows, merged.row, range)) {
+        if (gives_first_name) {
+            write_thread(trailer);
+        }
+        return;
+    }
+    if (!merged.is_in_range) {
         return;
     }
     switch (op) {

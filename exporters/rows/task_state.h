@@ -63,6 +63,11 @@ public:
         return found != threads_.end() && found->second.is_known;
     }
 
+    // perf knows the thread and has no name of it yet. It gives the first name also to earlier samples.
+    [[nodiscard]] bool is_known_without_name(std::uint32_t tid) const {
+        return is_known(tid) && perf_threads_.at(tid).name == "";
+    }
+
     // A frame's address, and the mapping to write first: nullptr if perf knows it. perf then counts as knowing it.
     // Valid until the state changes.
     struct Place {

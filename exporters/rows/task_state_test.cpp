@@ -33,6 +33,21 @@ TEST(TaskState, NameIsWrittenOnceAndWhenItChanges) {
     EXPECT_TRUE(records.is_exec);
 }
 
+// A recording of one CPU doesn't have what happened to a task on others.
+TEST(TaskState, FirstNameIsOfEarlierSamplesToo) {
+    TaskState tasks;
+    EXPECT_FALSE(tasks.is_known_without_name(5));
+    EXPECT_FALSE(tasks.take_thread_records(5, 5).name);
+    EXPECT_TRUE(tasks.is_known_without_name(5));
+    tasks.exec(5, 5, "cut");
+    EXPECT_EQ(tasks.take_thread_records(5, 5).name, "cut");
+    EXPECT_FALSE(tasks.is_known_without_name(5));
+    static_cast<void>(tasks.take_thread_records(6, 6));
+    tasks.exit(6, 6);
+    tasks.fork(1, 1, 6, 6);
+    EXPECT_FALSE(tasks.is_known_without_name(6)) << "another task of the number";
+}
+
 TEST(TaskState, ForkIsWrittenWhenPerfKnowsTheParent) {
     TaskState tasks;
     tasks.set_name(1, 1, "shell");
