@@ -307,13 +307,14 @@ TEST_F(KernelUnwinderTest, ChainsThatAreNotWholeSayWhy) {
     EXPECT_FALSE(whole.images.contains("[truncated: depth]"));
 }
 
-// Processes that have just begun are unwound by the files that they have mapped.
-TEST_F(KernelUnwinderTest, ShortProcessesOfKnownFilesNeedNoCopies) {
+// Processes that have just begun are unwound by the files that they have mapped: after the first of them no stack is
+// copied. `script` runs a hundred of them.
+void expect_few_copies(const std::string& script) {
     if (!is_kernel_since(6, 1)) {
         GTEST_SKIP() << "it takes Linux 6.1";
     }
     RecordingSink sink;
-    record([] { run_program({"sh", "-c", "for i in $(seq 100); do seq 20000 | gzip -9 | wc -c; done"}); }, sink);
+    record([&] { run_program({"unshare", "-m", "sh", "-c", script.c_str()}); }, sink);
     std::set<std::uint64_t> processes;
     for (const auto& sample : sink.of(Kind::kSample)) {
         processes.insert(sample[ColumnId::kPid]);
@@ -323,6 +324,23 @@ TEST_F(KernelUnwinderTest, ShortProcessesOfKnownFilesNeedNoCopies) {
     // Of copies: the walk in the kernel ends nowhere else.
     EXPECT_LE(sink.count_of(kFirst, CountName::kStacksNoTable) + sink.count_of(kFirst, CountName::kStacksBadAddress),
               sink.count_of(kFirst, CountName::kStacksCopied));
+}
+
+TEST_F(KernelUnwinderTest, ShortProcessesOfKnownFilesNeedNoCopies) {
+    expect_few_copies("for i in $(seq 100); do seq 20000 | gzip -9 | wc -c; done");
+}
+
+// The mapped file is another one than that in records of mappings.
+TEST_F(KernelUnwinderTest, ShortProcessesOfAnOverlayNeedNoCopies) {
+    const std::string overlay =
+        "mount -t tmpfs none /mnt && mkdir /mnt/l /mnt/u /mnt/w /mnt/m && mount -t overlay -o "
+        "lowerdir=/mnt/l,upperdir=/mnt/u,workdir=/mnt/w none /mnt/m";
+    if (std::system(("unshare -m sh -c '" + overlay + "' 2> /dev/null").c_str()) != 0) {
+        GTEST_SKIP() << "no overlay can be mounted";
+    }
+    expect_few_copies(overlay +
+                      " && cp /usr/bin/gzip /mnt/m/packer && for i in $(seq 100); do seq 20000 | "
+                      "/mnt/m/packer -9 | wc -c; done");
 }
 
 #if defined(__x86_64__)

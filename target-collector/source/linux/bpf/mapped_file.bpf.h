@@ -23,14 +23,17 @@ struct mm_struct {
 } __attribute__((preserve_access_index));
 
 struct mapped_place {
-    __u64 start, size, file_offset;
+    __u64 start, size;
+    __u64 page; /* of the file, at `start` */
     struct unwind_file file;
+    __u64 shown_inode; /* another one by which its mappings are known; 0: none */
 };
 
 #if defined(__bpf__)
 #include <bpf/bpf_core_read.h>
 
-#define MAPPING_IS_CODE 4 /* VM_EXEC */
+#define MAPPING_IS_CODE 4         /* VM_EXEC */
+#define MAY_BE_BENEATH (3u << 24) /* FMODE_BACKING: bit 25 from Linux 6.5 on, bit 24 since 6.14 */
 #define TREE_NODE_WORDS 32
 #define TREE_LEVELS_MAX 6
 #define TREE_STEPS_MAX 4
@@ -68,7 +71,20 @@ struct inode___split {
 } __attribute__((preserve_access_index));
 
 struct file {
+    __u32 f_mode;
     struct inode* f_inode;
+} __attribute__((preserve_access_index));
+
+struct dentry {
+    struct inode* d_inode;
+} __attribute__((preserve_access_index));
+
+struct path {
+    struct dentry* dentry;
+} __attribute__((preserve_access_index));
+
+struct backing_file {
+    struct path user_path;
 } __attribute__((preserve_access_index));
 
 struct vm_area_struct {
@@ -98,6 +114,28 @@ static __always_inline int read_modified(const struct inode* inode, __u64* modif
     }
     *modified_ns = (time.tv_sec + seconds) * 1000000000ull + time.tv_nsec + nanoseconds;
     return 1;
+}
+
+/* What is mapped of an overlay's file is the file beneath it. Linux 6.17 shows the overlay's in /proc and in records.
+ */
+static __always_inline __u64 shown_inode_of(const struct file* file) {
+    const struct backing_file* const beneath = (const void*)file;
+    __u32 mode = 0;
+    const struct dentry* entry = 0;
+    const struct inode* inode = 0;
+    return bpf_core_field_exists(beneath->user_path) && READ_KERNEL(mode, file->f_mode) &&
+                   (mode & MAY_BE_BENEATH) != 0 && READ_KERNEL(entry, beneath->user_path.dentry) &&
+                   READ_KERNEL(inode, entry->d_inode)
+               ? (__u64)inode
+               : 0;
+}
+
+/* All but `modified_ns`. */
+static __always_inline int read_identity(__u64 at, struct unwind_file* file) {
+    const struct inode* const inode = (const void*)at;
+    const struct super_block* file_system = 0;
+    return READ_KERNEL(file_system, inode->i_sb) && READ_KERNEL(file->device, file_system->s_dev) &&
+           READ_KERNEL(file->inode, inode->i_ino) && READ_KERNEL(file->generation, inode->i_generation);
 }
 
 struct tree_node {
@@ -148,19 +186,18 @@ static __always_inline int read_mapped_place(__u64 tree, __u64 mm, __u64 address
     const struct mm_struct* owner = 0;
     const struct file* file = 0;
     const struct inode* inode = 0;
-    const struct super_block* file_system = 0;
     if (type != TREE_LEAF || !READ_KERNEL(start, mapping->vm_start) || !READ_KERNEL(end, mapping->vm_end) ||
         address - start >= end - start || !READ_KERNEL(owner, mapping->vm_mm) || (__u64)owner != mm ||
         !READ_KERNEL(flags, mapping->vm_flags) || (flags & MAPPING_IS_CODE) == 0 ||
         !READ_KERNEL(page, mapping->vm_pgoff) || !READ_KERNEL(file, mapping->vm_file) || file == 0 ||
-        !READ_KERNEL(inode, file->f_inode) || !READ_KERNEL(file_system, inode->i_sb)) {
+        !READ_KERNEL(inode, file->f_inode)) {
         return 0;
     }
     place->start = start;
     place->size = end - start;
-    place->file_offset = page;
-    return READ_KERNEL(place->file.inode, inode->i_ino) && READ_KERNEL(place->file.generation, inode->i_generation) &&
-           READ_KERNEL(place->file.device, file_system->s_dev) && read_modified(inode, &place->file.modified_ns);
+    place->page = page;
+    place->shown_inode = shown_inode_of(file);
+    return read_identity((__u64)inode, &place->file) && read_modified(inode, &place->file.modified_ns);
 }
 #else
 /* The programs as C, for tests. */
@@ -168,4 +205,5 @@ static inline void* mappings_tree_of(struct mm_struct* mm) { return mm->mm_mt.ma
 static inline int read_mapped_place(__u64 tree, __u64 mm, __u64 address, struct mapped_place* place) {
     return tree != 0 && mm != 0 && address != 0 && place == 0;
 }
+static inline int read_identity(__u64 at, struct unwind_file* file) { return at != 0 && file == 0; }
 #endif

@@ -233,13 +233,16 @@ __attribute__((noinline)) int find_mapped_file(__u64 address) {
     if (!walk || !read_mapped_place(walk->tree, walk->mm, address, &walk->found)) {
         return 0;
     }
-    const __u32* const slot = bpf_map_lookup_elem(&files, &walk->found.file);
+    const __u32* slot = bpf_map_lookup_elem(&files, &walk->found.file);
+    if (!slot && walk->found.shown_inode && read_identity(walk->found.shown_inode, &walk->found.file)) {
+        slot = bpf_map_lookup_elem(&files, &walk->found.file);
+    }
     if (!slot) {
         return 0;
     }
     walk->start = walk->found.start;
     walk->size = walk->found.size;
-    walk->file_offset = walk->found.file_offset << (constants.page_shift & 63);
+    walk->file_offset = walk->found.page << (constants.page_shift & 63);
     walk->slot = *slot;
     return 1;
 }
