@@ -265,6 +265,26 @@ TEST_F(FairnessTest, WhoGoesOnSayingHelloGetsNoAnswerAndIsCutOff) {
     EXPECT_EQ(ingest_->counts().peers_cut.of(PeerCut::kHello), 1U);
 }
 
+TEST_F(FairnessTest, LargeHellosCutAPeerOffSooner) {
+    SessionRecord record = sample_session(kTarget, kSession);
+    EventRecord event = record.events.front();
+    event.format = std::string(60'000, 'f');
+    for (const char* const name : {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}) {
+        event.name = name;
+        record.events.push_back(event);
+    }
+    const sample::Frame hello = sample::hello(record);
+    const std::size_t most = intake_limits::kStrikesSizeBytesMax / (hello.size() * intake_limits::kHelloBytesFactor);
+    ASSERT_LT(most, intake_limits::kHellosRepeatedMax + 1);
+    take("vandal", hello);
+    for (std::size_t i = 0; i < most; ++i) {
+        take("vandal", hello);
+    }
+    EXPECT_TRUE(link_.cut_off.empty());
+    take("vandal", hello);
+    EXPECT_EQ(link_.cut_off, std::vector<std::string>{"vandal"});
+}
+
 TEST_F(FairnessTest, ACollectorThatRepeatsItsHelloIsAnswered) {
     for (std::uint32_t i = 0; i < 2 * intake_limits::kStrikesMax; ++i) {
         say_hello();

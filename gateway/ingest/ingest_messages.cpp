@@ -126,7 +126,7 @@ bool Ingest::State::is_hello_ignored(const std::string& routing_id, const Sessio
     if (speaking == nullptr || (speaking->finished && speaking->record.session != session)) {
         return false;
     }
-    return add_strike(routing_id, PeerCut::kHello, frame_size_bytes) ||
+    return add_strike(routing_id, PeerCut::kHello, frame_size_bytes * intake_limits::kHelloBytesFactor) ||
            abuse_limiter.count_of(routing_id, static_cast<std::size_t>(PeerCut::kHello)) >
                intake_limits::kHellosRepeatedMax;
 }
