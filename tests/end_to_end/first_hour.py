@@ -794,6 +794,12 @@ def a_program_that_hardly_ran_is_told(user):
     user.run("perfleet sessions rm last")
 
 
+@step
+def time_of_short_processes_is_told_once(user):
+    told = user.run("perfleet record -F 999 -- sh -c 'for i in $(seq 300); do /bin/true; done'").err
+    check(told.count("that no sample can stand for") == 1, told)
+
+
 # --- Beside others
 
 @step
