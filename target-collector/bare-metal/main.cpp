@@ -41,8 +41,8 @@ namespace {
 
 constexpr std::uint64_t kSamplesPerSecond = 1'000;
 constexpr std::uint64_t kNsPerSample = 1'000'000'000 / kSamplesPerSecond;
-constexpr std::uint64_t kRunSecondsMax = 80;    // unless more are asked for, though there are not enough samples
-constexpr std::uint64_t kFarewellSeconds = 30;  // for what isn't acknowledged yet
+constexpr std::uint64_t kRunSecondsMax = 80;     // unless more are asked for, though there are not enough samples
+constexpr std::uint64_t kFarewellSeconds = 120;  // for what isn't acknowledged yet
 constexpr std::size_t kStackSizeBytes = 16U << 10;
 constexpr std::size_t kFramesMax = 32;
 constexpr std::uint32_t kPid = 1;

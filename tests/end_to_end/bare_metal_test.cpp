@@ -66,6 +66,7 @@ public:
     // Over its network card; `words` are options of the run.
     struct ToNetwork {
         std::string gateway_endpoint;
+        std::vector<std::string> cable_faults = {};  // options of faulty_cable.py; none: a cable without faults
     };
     Machine(const ToNetwork& network, const std::string& words, const std::vector<std::string>& more = {})
         : process_{command_with_network(network, words, more)} {}
@@ -80,6 +81,12 @@ public:
         EXPECT_EQ(ending->status, 0) << process_.error_output();
     }
     [[nodiscard]] std::string output() const { return process_.output(); }
+    // Frames that this happened to on a faulty cable; only after wait().
+    std::uint64_t frames(const std::string& fault) {
+        const std::string text = field_of(process_.wait_for_error("cable ").value_or(""), fault);
+        EXPECT_FALSE(text.empty()) << process_.error_output();
+        return text.empty() ? 0 : std::stoull(text);
+    }
     // How often it has printed that so far.
     [[nodiscard]] std::size_t count_of(const std::string& text) const {
         const std::string printed = output();
@@ -127,7 +134,14 @@ private:
             "-append",
             "gateway=10.0.2.100:7411 " + words};
         all.insert(all.end(), more.begin(), more.end());
-        return command("null", Port::kVirtio, all);
+        const std::vector<std::string> machine = command("null", Port::kVirtio, all);
+        if (network.cable_faults.empty()) {
+            return machine;
+        }
+        std::vector<std::string> on_cable{PERFLEET_PYTHON, "-ES", PERFLEET_FAULTY_CABLE};
+        on_cable.insert(on_cable.end(), network.cable_faults.begin(), network.cable_faults.end());
+        on_cable.insert(on_cable.end(), machine.begin(), machine.end());
+        return on_cable;
     }
 
     Process process_;
@@ -278,6 +292,42 @@ TEST_F(BareMetal, OverItsNetworkCardCountsAreExactThoughTheLinkGoesAndTheGateway
     const auto ledgers = ledgers_of(data());
     ASSERT_EQ(ledgers.size(), 1U);
     ledgers.front().expect_exact();
+}
+
+// Functions are traced so often that the cable carries frames all the time, and more rows than it can are lost.
+TEST_F(BareMetal, OverAFaultyCableCountsAreExact) {
+    if (!PERFLEET_HAS_TARGET_NETWORK) {
+        GTEST_SKIP() << "the image was built without lwIP";
+    }
+    const char* const asked = std::getenv("PERFLEET_TEST_CABLE");
+    std::istringstream words{asked != nullptr ? asked
+                                              : "--seed 5 --lost 0.05 --doubled 0.05 --reordered 0.05 --damaged 0.05"};
+    const std::vector<std::string> faults{std::istream_iterator<std::string>{words}, {}};
+    GatewayProgram gateway{data(), address_.endpoint()};
+    Machine machine{Machine::ToNetwork{address_.endpoint(), faults},
+                    "seconds=2 samples=500 handshakes=1 trace=on turns=200"};
+    machine.wait();
+    ASSERT_EQ(machine.number("sampled", "finished"), 1U) << machine.output();
+    for (std::size_t i = 2; i < faults.size(); i += 2) {
+        EXPECT_GT(machine.frames(faults[i].substr(2)), 0U) << faults[i] << " of " << machine.frames("frames");
+    }
+    EXPECT_EQ(gateway.end(SIGTERM).status, 0);
+    const auto ledgers = ledgers_of(data());
+    ASSERT_EQ(ledgers.size(), 1U);
+    ledgers.front().expect_exact();
+    const auto& series = ledgers.front().series;
+    std::uint64_t traced = 0;
+    for (const auto& [one, counts] : series) {
+        if (one.kind == Kind::kTracepoint) {
+            EXPECT_GT(counts.stored, 0U) << one.event.value;
+            traced += counts.produced;
+        }
+    }
+    EXPECT_EQ(traced, machine.number("sampled", "traced"));
+    for (const auto& [number, name] : {std::pair{std::uint16_t{0}, "timer"}, std::pair{std::uint16_t{1}, "cycles"}}) {
+        EXPECT_EQ(series.at({Kind::kSample, EventNumber{number}}).produced,
+                  machine.number("sampled", name) + machine.number("sampled", std::string{name} + "_missed"));
+    }
 }
 
 // Beyond loopback a gateway accepts only peers with keys.
