@@ -123,7 +123,7 @@ LIBRARIES = [
                              "tests/"), in_main=True),
     Library("perfleet's own probes, as users include them", r"^perfleet/", ("target-collector/probe/", "tests/")),
     Library("LTTng-UST", r"lttng/", ("tests/benchmark/",)),
-    Library("lwIP", r"(lwip|netif)/", ("target-collector/network/tcp_stream.cpp",)),
+    Library("lwIP", r"(lwip|netif)/", ("target-collector/network/tcp_stream.cpp", "tests/benchmark/")),
     Library("ncurses", r"(n?curses\w*|term)\.h$", ("tools/perfleet/live/live_view.cpp",)),
     Library("libsel4", r"sel4/", ("target-collector/sel4/kernel/libsel4.h",)),
     Library("nlohmann-json", r"nlohmann/", ("exporters/", "query-engine/http/", "tools/", "tests/"), in_unit_tests=True),
