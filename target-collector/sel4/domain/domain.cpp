@@ -24,10 +24,11 @@ Domain::Caps Domain::find_caps(const DomainTable& table) {
     return caps;
 }
 
-SmallTarget Domain::describe(const DomainTable& table, const BoardClock& clock) {
-    // No entropy: the gateway grants the session.
-    return {.target = TargetId{table.target_id},
-            .name = table.target_name(),
+SmallTarget Domain::describe(const DomainTable& table, const BoardClock& clock, bool has_keys) {
+    // No entropy: the gateway grants the session. With keys, name, id and labels are those that the gateway knows the
+    // key by.
+    return {.target = has_keys ? TargetId{} : TargetId{table.target_id},
+            .name = has_keys ? std::string_view{} : table.target_name(),
             .architecture = "aarch64",
             .pid = CollectorRun::kPid,
             .clock = {.name = "pmccntr", .ticks_per_second = clock.cycles_per_second, .linux_clockid = -1},
@@ -36,14 +37,15 @@ SmallTarget Domain::describe(const DomainTable& table, const BoardClock& clock) 
                      .cpus_online = 1,
                      .cpus_configured = 1,
                      .page_size_bytes = 4'096},
-            .labels = pmu_labels_.labels(),
+            .labels = has_keys ? decltype(pmu_labels_.labels()){} : pmu_labels_.labels(),
             .events = events_.descriptions(),
             .images = watched_.images(),
             .threads = watched_.threads(),
             .taker = &requests_};
 }
 
-Domain::Domain(const DomainTable& table, const BoardClock& clock, std::uint64_t seed, ByteStream& stream)
+Domain::Domain(const DomainTable& table, const BoardClock& clock, std::uint64_t seed, ByteStream& stream,
+               ZmtpMechanism* keys)
     : run_seconds_{table.run_seconds},
       watched_{table},
       caps_{find_caps(table)},
@@ -55,8 +57,8 @@ Domain::Domain(const DomainTable& table, const BoardClock& clock, std::uint64_t 
       requests_{{.event_count = events_.descriptions().size(), .cycles_per_second = clock.cycles_per_second},
                 timer_,
                 nullptr},
-      target_{describe(table, clock)},
-      driver_{stream},
+      target_{describe(table, clock, keys != nullptr)},
+      driver_{stream, ZmtpDriver::Options{.mechanism = keys}},
       collector_{target_, driver_},
       run_{{.kernel = kernel_,
             .collector = collector_,

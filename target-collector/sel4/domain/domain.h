@@ -21,8 +21,9 @@ namespace perfleet::sel4 {
 
 class Domain : NonCopyable {
 public:
-    // Borrows all but `seed`, which is that of the jitter.
-    Domain(const DomainTable& table, const BoardClock& clock, std::uint64_t seed, ByteStream& stream);
+    // Borrows all but `seed`, which is that of the jitter. `keys`: of this target; null: none.
+    Domain(const DomainTable& table, const BoardClock& clock, std::uint64_t seed, ByteStream& stream,
+           ZmtpMechanism* keys = nullptr);
 
     void begin() { run_.begin(); }
     // False: its time is over, and it has sent Bye.
@@ -32,7 +33,7 @@ private:
     using Caps = std::array<StockKernel::ThreadCaps, WatchedDomains::kThreadsMax>;
 
     [[nodiscard]] static Caps find_caps(const DomainTable& table);
-    [[nodiscard]] SmallTarget describe(const DomainTable& table, const BoardClock& clock);
+    [[nodiscard]] SmallTarget describe(const DomainTable& table, const BoardClock& clock, bool has_keys);
     void end();
 
     std::uint64_t run_seconds_;

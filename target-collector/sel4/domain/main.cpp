@@ -2,11 +2,13 @@
 // child domain has faulted.
 #include "schemas/vocabulary/assert.h"
 #include "target-collector/bare-metal/console.h"
+#include "target-collector/bare-metal/device_tree.h"
 #include "target-collector/bare-metal/registers.h"
 #include "target-collector/bare-metal/uart_port.h"
 #include "target-collector/bare-metal/virtio_serial.h"
 #include "target-collector/sel4/domain/domain.h"
 #include "target-collector/sel4/domain/system_symbols.h"
+#include "target-collector/sel4/kernel/boot_keys.h"
 #include "target-collector/sel4/kernel/cycles.h"
 #include "target-collector/sel4/kernel/place.h"
 #include "target-collector/sel4/run/cycle_rate.h"
@@ -72,12 +74,22 @@ ByteStream& open_stream(DomainStream kind) {
     return port;
 }
 
+// Null: the system description gives it none.
+ZmtpMechanism* find_keys() {
+    if (perfleet_keys_vaddr == ~0ULL) {
+        return nullptr;
+    }
+    const bool has_tree = perfleet_tree_vaddr != ~0ULL;
+    return &find_boot_keys(perfleet_keys_vaddr, {reinterpret_cast<const std::byte*>(perfleet_tree_vaddr),
+                                                 has_tree ? bare_metal::kDeviceTreeSizeBytesMax : 0});
+}
+
 void start() {
     const DomainTable& table = perfleet_domain_table;
     check(table);
     print("protection domain of perfleet\n");
     const BoardClock clock = find_clock(table.has_clock != 0);
-    domain = &domain_place.make(table, clock, clock.start.ticks.value, open_stream(table.stream));
+    domain = &domain_place.make(table, clock, clock.start.ticks.value, open_stream(table.stream), find_keys());
     print("running");
     for (const DomainChild& child : table.children()) {
         print(" ");

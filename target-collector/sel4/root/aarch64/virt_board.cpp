@@ -2,8 +2,8 @@
 
 #include "target-collector/bare-metal/console.h"
 #include "target-collector/bare-metal/registers.h"
+#include "target-collector/sel4/kernel/boot_keys.h"
 #include "target-collector/sel4/kernel/cycles.h"
-#include "target-collector/sel4/root/boot/boot_keys.h"
 #include "target-collector/sel4/root/boot/virtio_stream.h"
 #include "target-collector/sel4/run/cycle_rate.h"
 

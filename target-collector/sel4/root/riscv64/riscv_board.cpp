@@ -1,7 +1,7 @@
 #include "target-collector/sel4/root/riscv64/riscv_board.h"
 
+#include "target-collector/sel4/kernel/boot_keys.h"
 #include "target-collector/sel4/kernel/cycles.h"
-#include "target-collector/sel4/root/boot/boot_keys.h"
 #include "target-collector/sel4/root/boot/virtio_stream.h"
 #include "target-collector/sel4/run/cycle_rate.h"
 

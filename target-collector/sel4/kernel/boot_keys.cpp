@@ -1,4 +1,4 @@
-#include "target-collector/sel4/root/boot/boot_keys.h"
+#include "target-collector/sel4/kernel/boot_keys.h"
 
 #include <array>
 #include <cstring>

@@ -1,4 +1,4 @@
-// The keys of a root task on boards with a device tree: 64 bytes in flash, as `perfleet keygen --raw` writes them,
+// The keys of a target on boards with a device tree: 64 bytes in flash, as `perfleet keygen --raw` writes them,
 // apart from the program.
 #pragma once
 
