@@ -25,6 +25,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "schemas/host/descriptor_message.h"
 #include "schemas/host/file_io.h"
 #include "schemas/host/host_clock.h"
 #include "target-collector/linux/symbols/system_call_filter.h"
@@ -72,21 +73,7 @@ struct Received {
 };
 
 bool send_message(int socket, const Message& message, int fd) {
-    iovec part{const_cast<Message*>(&message), sizeof(message)};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
-    if (fd >= 0) {
-        header.msg_control = control.data();
-        header.msg_controllen = control.size();
-        cmsghdr* const with = CMSG_FIRSTHDR(&header);
-        with->cmsg_level = SOL_SOCKET;
-        with->cmsg_type = SCM_RIGHTS;
-        with->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(with), &fd, sizeof(int));
-    }
-    return ::sendmsg(socket, &header, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(message));
+    return perfleet::send_message(socket, std::as_bytes(std::span{&message, 1}), fd);
 }
 
 std::optional<Received> receive_message(int socket, int wait_ms) {
@@ -94,29 +81,11 @@ std::optional<Received> receive_message(int socket, int wait_ms) {
     int count = 0;
     while ((count = ::poll(&ready, 1, wait_ms)) < 0 && errno == EINTR) {
     }
-    if (count <= 0) {
-        return std::nullopt;
-    }
     Received received;
-    iovec part{&received.message, sizeof(received.message)};
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-    const ssize_t size = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
-    const cmsghdr* const with = size > 0 ? CMSG_FIRSTHDR(&header) : nullptr;
-    if (with != nullptr && with->cmsg_level == SOL_SOCKET && with->cmsg_type == SCM_RIGHTS &&
-        with->cmsg_len == CMSG_LEN(sizeof(int))) {
-        int fd = -1;
-        std::memcpy(&fd, CMSG_DATA(with), sizeof(int));
-        received.fd.reset(fd);
-    }
-    if (size != static_cast<ssize_t>(sizeof(received.message))) {
-        return std::nullopt;
-    }
-    return received;
+    const bool is_whole =
+        count > 0 &&
+        perfleet::receive_message(socket, std::as_writable_bytes(std::span{&received.message, 1}), received.fd);
+    return is_whole ? std::optional{std::move(received)} : std::nullopt;
 }
 
 Result<std::string> content_of(int fd) {
