@@ -28,6 +28,7 @@
 #include "exporters/profile/profile_tables.h"
 #include "exporters/report/report.h"
 #include "query-engine/service/export_format.h"
+#include "query-engine/statistic/stack/call_path.h"
 #include "query-engine/statistic/stack/source_expansion.h"
 #include "query-engine/symbol/symbol_files.h"
 #include "schemas/pprof/sample_labels.h"
@@ -336,14 +337,35 @@ Result<Done> check_input_of_go(const ProfileTables& tables, const ProfileSources
     return Done{};
 }
 
-Result<QueryEnd> write_message(const ExportInput& input, Symbolizer& symbolizer, const SourceOptions& options,
+struct PprofOptions {
+    bool has_inlines = false;
+    std::vector<std::string> below;  // only samples of this call path (call_path.h); empty: all
+};
+
+const OptionTable<PprofOptions>& pprof_options() {
+    static const OptionTable<PprofOptions> kTable =
+        OptionTable<PprofOptions>{}
+            .flag("inlines", &PprofOptions::has_inlines, inline_option().specs().front().summary)
+            .text({.name = "below",
+                   .value_name = "PATH",
+                   .summary = "pprof: only samples below this call path, the thread's name first: 'nginx;main;serve'"},
+                  [](const std::string& text, PprofOptions& options) -> Result<Done> {
+                      options.below = parse_call_path(text);
+                      return Done{};
+                  });
+    return kTable;
+}
+
+Result<QueryEnd> write_message(const ExportInput& input, Symbolizer& symbolizer, const PprofOptions& options,
                                bool is_for_go, ExportSink& sink) {
     const Scan& scan = input.scan;
-    if (auto imported = PERFLEET_TRY(write_imported_profiles(scan, sink))) {
-        return *std::move(imported);
+    if (options.below.empty()) {
+        if (auto imported = PERFLEET_TRY(write_imported_profiles(scan, sink))) {
+            return *std::move(imported);
+        }
     }
     ProfileTables tables{symbolizer, scan.memory(), scan.worker_count()};
-    PERFLEET_TRY(tables.count(scan));
+    PERFLEET_TRY(tables.count(scan, options.below));
     ProfileNotes notes = tables.notes(scan);
     std::optional<ProfileSources> sources;
     if (options.has_inlines) {
@@ -355,8 +377,10 @@ Result<QueryEnd> write_message(const ExportInput& input, Symbolizer& symbolizer,
     if (std::any_of(scan.sessions().begin(), scan.sessions().end(),
                     [](const ScannedSession& session) { return has_imported_values(session.record); })) {
         notes.warnings.emplace_back(
-            "the selection has imported profiles beside other sessions, or one whose description isn't in the store: "
-            "their labels, mappings and comments are left out (--session selects one)");
+            options.below.empty()
+                ? "the selection has imported profiles beside other sessions, or one whose description isn't in the "
+                  "store: their labels, mappings and comments are left out (--session selects one)"
+                : "labels, mappings and comments of imported profiles are left out (--below)");
     }
     std::vector<MessageValue> values = is_for_go ? go_values(tables) : all_values(tables);
     if (is_for_go) {
@@ -381,15 +405,15 @@ Result<QueryEnd> write_message(const ExportInput& input, Symbolizer& symbolizer,
 }  // namespace
 
 ExportFormat pprof_format() {
-    return with_options({.name = "pprof", .summary = "for go tool pprof, speedscope and others"}, inline_option(),
-                        [](const ExportInput& input, Symbolizer& symbolizer, const SourceOptions& options,
+    return with_options({.name = "pprof", .summary = "for go tool pprof, speedscope and others"}, pprof_options(),
+                        [](const ExportInput& input, Symbolizer& symbolizer, const PprofOptions& options,
                            ExportSink& sink) { return write_message(input, symbolizer, options, false, sink); });
 }
 
 ExportFormat go_pgo_format() {
     return with_options({.name = "go-pgo", .summary = "for go build -pgo"}, no_options(),
                         [](const ExportInput& input, Symbolizer& symbolizer, const NoOptions&, ExportSink& sink) {
-                            return write_message(input, symbolizer, {.has_inlines = true}, true, sink);
+                            return write_message(input, symbolizer, {.has_inlines = true, .below = {}}, true, sink);
                         });
 }
 

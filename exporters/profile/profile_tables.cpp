@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "query-engine/statistic/session/coverage.h"
+#include "query-engine/statistic/stack/call_path.h"
 #include "schemas/vocabulary/off_cpu.h"
 
 namespace perfleet {
@@ -32,9 +33,9 @@ ProfileTables::ProfileTables(Symbolizer& symbolizer, QueryMemory& memory, unsign
 Result<Done> ProfileTables::choose_values(const Scan& scan) {
     events_ = PERFLEET_TRY(choose_measures(scan));
     if (!events_.empty() && events_.front().parts.size() > 1) {  // a value for each part
-        const std::vector<std::string> parts = events_.front().parts;
+        whole_ = std::move(events_.front());
         events_.clear();
-        for (const std::string& part : parts) {
+        for (const std::string& part : whole_->parts) {
             Measure measure = measure_of(scan, part);
             measure.parts = {part};
             events_.push_back(std::move(measure));
@@ -56,13 +57,16 @@ Result<Done> ProfileTables::choose_values(const Scan& scan) {
     return Done{};
 }
 
-Result<Done> ProfileTables::count(const Scan& scan) {
+Result<Done> ProfileTables::count(const Scan& scan, const std::vector<std::string>& below) {
     PERFLEET_TRY(choose_values(scan));
     if (events_.empty()) {
         return Done{};
     }
+    CallPath path{below, names_, scan.memory()};
     for (std::size_t i = 0; i < events_.size(); ++i) {
-        PERFLEET_TRY(visit_stack_counts(scan, events_[i], {}, [&](const EpochStackCounts& epoch) { add(epoch, i); }));
+        PERFLEET_TRY(visit_stack_counts(scan, events_[i], {}, [&](const EpochStackCounts& epoch) {
+            below.empty() ? add(epoch, i) : add(path.counts_below(whole_ ? *whole_ : events_[i], i, epoch), i);
+        }));
         PERFLEET_TRY(scan.memory().check());
     }
     return Done{};

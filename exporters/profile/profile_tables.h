@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -85,7 +86,8 @@ public:
     // samples are the measure. Time off the CPU has amounts alone. Filters and time range may leave no sample; without
     // any event there is one value of rows and no sample. Errors: kTooLarge when the query's memory is exceeded; those
     // of the store.
-    [[nodiscard]] Result<Done> count(const Scan& scan);
+    // `below`: only the rows of this call path (call_path.h); empty: all.
+    [[nodiscard]] Result<Done> count(const Scan& scan, const std::vector<std::string>& below = {});
 
     // Formats that keep rows call these in place of count(): once choose_values(), then for each epoch name_epoch()
     // with the call chains of its rows, and for each row node_of() and take_row().
@@ -125,6 +127,7 @@ private:
 
     Symbolizer& symbolizer_;
     FrameNames names_;
+    std::optional<Measure> whole_;  // whose parts are the events
     std::vector<Measure> events_;
     std::vector<RowTotal> totals_;  // of the events
     std::vector<ProfileValue> values_;

@@ -187,8 +187,6 @@ def check_errors(gateway):
             ("SelectMergeStacktraces", {"profile_typeID": "cpu", "start": 1, "end": 2}, 400, "invalid_argument"),
             ("SelectMergeStacktraces", {"profile_typeID": CPU, "label_selector": "{", "start": 1, "end": 2}, 400, "invalid_argument"),
             ("SelectMergeStacktraces", {"profile_typeID": CPU, "max_nodes": -1, "start": 1, "end": 2}, 400, "invalid_argument"),
-            ("SelectMergeProfile", {"profile_typeID": CPU, "stackTraceSelector": {"callSite": [{"name": "a"}]}, "start": 1, "end": 2}, 501,
-             "unimplemented"),
             ("SelectSeries", {"profile_typeID": CPU, "start": 1, "end": 2, "step": 0}, 400, "invalid_argument"),
             ("SelectSeries", {"profile_typeID": CPU, "start": 0, "end": 9 * 10**12, "step": 10**7, "groupBy": ["a,b"]}, 400,
              "invalid_argument"),
@@ -280,6 +278,35 @@ def check_call_sites(gateway, span):
             check(amounts == {("api", "eu"): 60 * 10**7, ("db", "us"): 5 * 10**7}, f"groups of {site}: {amounts}")
 
 
+def check_profiles_of_call_sites(gateway, span):
+    """The profile of a call site has the chains through it, and the total of the flame graph's bar."""
+    for service in ("api", "gzip"):
+        request = {"profile_typeID": CPU, "label_selector": f'{{service_name="{service}"}}', **span}
+        graph = gateway.call("SelectMergeStacktraces", request)[1]["flamegraph"]
+        sites = [(path, total) for path, total in bars_of(graph) if len(path) <= 4]
+        for site, total in sites[:4] + sites[-2:]:
+            selector = {"callSite": [{"name": name} for name in site]}
+            status, profile = gateway.call("SelectMergeProfile", {**request, "stackTraceSelector": selector})
+            if status != 200:
+                check(False, f"profile of {site}: {status} {profile}")
+                continue
+            texts = profile["stringTable"]
+
+            def text(number):
+                return texts[int(number)]
+
+            amount = next(i for i, kind in enumerate(profile["sampleType"]) if text(kind["unit"]) == "nanoseconds")
+            names = {one["id"]: text(one["name"]) for one in profile["function"]}
+            calls = {one["id"]: [names[line["functionId"]] for line in reversed(one.get("line", []))] or ["?"] for one in profile["location"]}
+            chains = {tuple([text(label["str"]) for label in sample.get("label", []) if label.get("str", "0") != "0"] +
+                            [name for location in reversed(sample["locationId"]) for name in calls[location]]) for sample in profile["sample"]}
+            check(sum(int(sample["value"][amount]) for sample in profile["sample"]) == total, f"total of {site}: {total}, {profile['sample']}")
+            check(all(all(call in ("?", name) for call, name in zip(chain, site, strict=False)) and len(chain) >= len(site)
+                      for chain in chains), f"chains of {site}: {chains}")
+    nowhere = {**request, "stackTraceSelector": {"callSite": [{"name": "nowhere"}]}}
+    check(not gateway.call("SelectMergeProfile", nowhere)[1].get("sample"), "a call site without samples")
+
+
 def check_dot(gateway, span):
     """As Drilldown's assistant and mcp-grafana read it."""
     query = CPU + '{service_name="api"}'
@@ -360,6 +387,7 @@ def check_grafana(gateway, services):
           f"points of a call site {points}, graph {below['total']}")
     check(gateway.call("SelectSeries", {**request, "step": 0.1})[0] == 400, "too many points of a call site")
     check_call_sites(gateway, span)
+    check_profiles_of_call_sites(gateway, span)
     check_dot(gateway, span)
     check_odd_requests(gateway, span)
     groups = gateway.call("SelectSeries", {"profile_typeID": CPU, "groupBy": ["service_name", "region"],

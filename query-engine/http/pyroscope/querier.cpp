@@ -9,6 +9,7 @@
 #include "query-engine/http/pyroscope/messages.h"
 #include "query-engine/select/selection.h"
 #include "query-engine/statistic/profile/series.h"
+#include "query-engine/statistic/stack/call_path.h"
 #include "schemas/gzip/gzip.h"
 #include "schemas/host/host_clock.h"
 
@@ -401,8 +402,9 @@ Result<Done> Querier::add_tree(const Json& request, FlameTree& tree, std::size_t
 Result<std::string> Querier::pprof(const Json& request) const { return pprof(request, kPprofSizeBytesMax); }
 
 Result<std::string> Querier::pprof(const Json& request, std::size_t size_bytes_max) const {
-    if (!call_site_in(request).empty()) {
-        return Error{ErrorCode::kUnsupported, "pprof of call sites isn't served here"};
+    const std::vector<std::string> call_site = call_site_in(request);
+    if (!call_site.empty() && call_site.front().empty()) {
+        return std::string{};  // nothing has no name
     }
     auto parts = PERFLEET_TRY(parts_of(request));
     for (auto part = parts.begin(); parts.size() > 1 && part != parts.end();) {
@@ -419,6 +421,9 @@ Result<std::string> Querier::pprof(const Json& request, std::size_t size_bytes_m
     }
     OptionValues values = parts.front().values;
     values["format"] = std::string{"pprof"};
+    if (!call_site.empty()) {
+        values["below"] = call_path_text(call_site);
+    }
     const auto packed = ask_bytes(backend_, {"export", std::move(values)}, size_bytes_max, cancelled_);
     if (!packed.ok()) {
         return packed.error().code == ErrorCode::kNotFound ? Result<std::string>{std::string{}}

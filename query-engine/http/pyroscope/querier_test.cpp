@@ -90,6 +90,18 @@ TEST_F(QuerierTest, SeriesOfACallSiteAreOfRowsBelowIt) {
     EXPECT_EQ(std::get<std::string>(queries_.back().values.at("by")), "rack");
 }
 
+TEST_F(QuerierTest, AProfileOfACallSiteIsOfRowsBelowIt) {
+    const auto site = [](const char* root) { return Json{{"callSite", {{{"name", root}}, {{"name", "a;b\\"}}}}}; };
+    profile_ = "profile";
+    const Json request{{"profileTypeID", kCpu}, {"start", 1}, {"end", 2}, {"stackTraceSelector", site("main")}};
+    EXPECT_EQ(*querier_.pprof(request), profile_);
+    EXPECT_EQ(queries_.back().command, "export");
+    EXPECT_EQ(std::get<std::string>(queries_.back().values.at("below")), "main;a\\;b\\\\");
+    Json nameless = request;
+    nameless["stackTraceSelector"] = site("");
+    EXPECT_EQ(*querier_.pprof(nameless), "");
+}
+
 TEST_F(QuerierTest, AGraphOfSpansIsEmptyWhateverTheType) {
     const auto graph =
         querier_.call("SelectMergeStacktraces", {{"profileTypeID", "cpu"}, {"format", 3}, {"spanSelector", {"0102"}}});

@@ -1,12 +1,9 @@
 #include "query-engine/statistic/profile/series.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <map>
-#include <span>
 #include <tuple>
 #include <utility>
 
@@ -14,7 +11,7 @@
 #include "query-engine/statistic/answer/answer_size.h"
 #include "query-engine/statistic/answer/usage.h"
 #include "query-engine/statistic/session/measure.h"
-#include "query-engine/statistic/stack/frame_names.h"
+#include "query-engine/statistic/stack/call_path.h"
 #include "query-engine/statistic/stack/stack_counts.h"
 #include "storage/select/matcher.h"
 
@@ -91,83 +88,16 @@ bool is_of_cgroup(const std::string& key) {
 
 bool is_of_session(const std::string& key) { return key != kCommand && !is_of_cgroup(key); }
 
-// The inverse of call_path_text().
-std::vector<std::string> parse_call_path(const std::string& text) {
-    std::vector<std::string> path{""};
-    for (auto at = text.begin(); at != text.end(); ++at) {
-        if (*at == ';') {
-            path.emplace_back();
-            continue;
-        }
-        if (*at == '\\' && at + 1 != text.end()) {
-            ++at;
-        }
-        path.back() += *at;
-    }
-    return path;
-}
-
-// Decides which counts lie below a call path.
-class CallPath {
-public:
-    CallPath(const std::vector<std::string>& path, Symbolizer& symbolizer, QueryMemory& memory, unsigned worker_count)
-        : path_{path}, names_{symbolizer, memory, worker_count}, share_{memory} {}
-
-    [[nodiscard]] std::vector<StackCount> counts_below(const Measure& measure, const EpochStackCounts& epoch) {
-        names_.name_epoch(*epoch.dictionary, epoch.counts);
-        for (auto& known : known_) {
-            known.assign(epoch.dictionary->stack_count(), Known::kNot);
-        }
-        std::vector<StackCount> below;
-        std::ranges::copy_if(epoch.counts, std::back_inserter(below), [&](const StackCount& count) {
-            const std::string root = root_name(measure, epoch, epoch.runners[count.runner_index]);
-            return (root.empty() || root == path_.front()) && takes(*epoch.dictionary, count.stack, root.empty());
-        });
-        share_.set(names_.size_bytes() + known_.size() * known_[0].size() + below.size() * sizeof(StackCount));
-        return below;
-    }
-
-private:
-    enum class Known : std::uint8_t { kNot, kTaken, kLeftOut };
-
-    bool takes(const EpochDictionary& dictionary, StackNumber stack, bool has_no_root) {
-        if (stack.value >= known_[0].size()) {
-            return is_below(dictionary, stack, has_no_root);
-        }
-        Known& known = known_[has_no_root ? 1 : 0][stack.value];
-        if (known == Known::kNot) {
-            known = is_below(dictionary, stack, has_no_root) ? Known::kTaken : Known::kLeftOut;
-        }
-        return known == Known::kTaken;
-    }
-
-    bool is_below(const EpochDictionary& dictionary, StackNumber stack, bool has_no_root) {
-        const auto functions = std::span{path_}.subspan(has_no_root ? 0 : 1);
-        chain_of(dictionary, stack, chain_);
-        return chain_.size() >= functions.size() &&
-               std::equal(functions.begin(), functions.end(), chain_.rbegin(),
-                          [&](const std::string& name, StackNumber node) {
-                              return names_.symbols().text(names_.name_of(node).symbol) == name;
-                          });
-    }
-
-    const std::vector<std::string>& path_;
-    FrameNames names_;
-    MemoryShare share_;
-    std::array<std::vector<Known>, 2> known_;  // by stack: of threads with a name, and without
-    std::vector<StackNumber> chain_;
-};
-
 // Sums by group and step.
 class Groups {
 public:
     Groups(const SeriesOptions& options, QueryMemory& memory) : options_{options}, share_{memory} {}
 
     // Stops adding if the memory is exceeded.
-    void add(const EpochStackCounts& epoch, std::span<const StackCount> counts, const SessionRecord& session) {
+    void add(const EpochStackCounts& epoch, const SessionRecord& session) {
         Sum* sum = nullptr;
         const StackCount* last = nullptr;
-        for (const StackCount& count : counts) {
+        for (const StackCount& count : epoch.counts) {
             if (last == nullptr || last->runner_index != count.runner_index) {
                 sum = &sum_of(epoch.runners[count.runner_index], session);
             }
@@ -243,18 +173,6 @@ private:
 
 }  // namespace
 
-std::string call_path_text(const std::vector<std::string>& path) {
-    std::string text;
-    for (const std::string& name : path) {
-        text += &name == path.data() ? "" : ";";
-        for (const char c : name) {
-            text += c == ';' || c == '\\' ? "\\" : "";
-            text += c;
-        }
-    }
-    return text;
-}
-
 const OptionTable<SeriesOptions>& series_options() {
     static const OptionTable<SeriesOptions> kTable =
         OptionTable<SeriesOptions>{}
@@ -321,13 +239,16 @@ Result<Answer> make_series(const Scan& scan, Symbolizer& symbolizer, const Serie
         };
     }
     Groups groups{options, scan.memory()};
-    CallPath path{options.below, symbolizer, scan.memory(), scan.worker_count()};
+    FrameNames names{symbolizer, scan.memory(), scan.worker_count()};
+    MemoryShare names_share{scan.memory()};
+    CallPath path{options.below, names, scan.memory()};
     RowTotal total;
     PERFLEET_TRY(visit_stack_counts(scan, *measure, wanted, [&](const EpochStackCounts& epoch) {
         total += epoch.total;
         const SessionRecord& session = scan.sessions()[epoch.session_index].record;
-        options.below.empty() ? groups.add(epoch, epoch.counts, session)
-                              : groups.add(epoch, path.counts_below(*measure, epoch), session);
+        options.below.empty() ? groups.add(epoch, session)
+                              : groups.add(path.counts_below(*measure, epoch.part, epoch), session);
+        names_share.set(names.size_bytes());
     }));
     total.sum = groups.total();
     groups.write(steps, answer);

@@ -24,13 +24,8 @@ struct SeriesOptions {
     std::uint64_t step_count = 0;  // 0: as step_s says; else so many, at most
     std::vector<std::string> by;   // the keys of a group: comm, cgroup, container, pod, unit, or a label of the session
     std::optional<std::uint64_t> group_count_max;
-    // Only rows of this call path: the root of `tree` (its thread's name, unless it has none), then functions, the
-    // outermost first.
-    std::vector<std::string> below;
+    std::vector<std::string> below;  // only rows of this call path (call_path.h); empty: all
 };
-
-// The text of the option below.
-[[nodiscard]] std::string call_path_text(const std::vector<std::string>& path);
 
 // The options step, steps, by, limit, below.
 [[nodiscard]] const OptionTable<SeriesOptions>& series_options();

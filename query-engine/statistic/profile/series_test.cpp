@@ -8,6 +8,7 @@
 #include "query-engine/statistic/profile/top.h"
 #include "query-engine/statistic/profile/tree.h"
 #include "query-engine/statistic/session/labels.h"
+#include "query-engine/statistic/stack/call_path.h"
 #include "query-engine/statistic/testing/profile_scenario.h"
 #include "storage/store/memory_store.h"
 
