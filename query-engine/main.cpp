@@ -24,6 +24,8 @@
 #include "exporters/report/report.h"
 #include "query-engine/http/api/http_api.h"
 #include "query-engine/http/http_server.h"
+#include "query-engine/http/push/push_api.h"
+#include "query-engine/http/push/push_process.h"
 #include "query-engine/limits/query_limits.h"
 #include "query-engine/service/query_service.h"
 #include "query-engine/statistic/session/pushed_parts.h"
@@ -74,7 +76,7 @@ struct Arguments {
     std::size_t memory_size_bytes = limits::kQueriesMemorySizeBytes;
 };
 
-std::string http_metrics(const HttpServer& server, const PushReceiver* pushes) {
+std::string http_metrics(const HttpServer& server, const PushProcess* pushes) {
     const HttpCounts counts = server.counts();
     MetricPage page;
     page.counter("perfleet_http_requests_total", "Requests that were read whole.", counts.requests);
@@ -90,12 +92,14 @@ std::string http_metrics(const HttpServer& server, const PushReceiver* pushes) {
     page.counter("perfleet_http_connections_dropped_total",
                  "Connections closed: too slow, without TLS, or for another one.", counts.dropped);
     if (pushes != nullptr) {
-        const PushReceiver::Counts pushed = pushes->counts();
+        const PushCounts pushed = pushes->counts();
         page.counter("perfleet_http_pushes_total", "Requests of agents that push profiles.", pushed.requests);
         page.counter("perfleet_http_pushes_refused_total", "Those that were refused whole.", pushed.refused);
         page.counter("perfleet_http_pushed_rows_total", "Rows that pushes stored.", pushed.rows);
         page.counter("perfleet_http_pushed_profiles_rejected_total", "Single profiles that were rejected.",
                      pushed.profiles_rejected);
+        page.counter("perfleet_http_push_restarts_total", "Times that the process that reads pushes ended early.",
+                     pushes->restart_count());
     }
     add_process_metrics(page);
     return metrics_text(page);
@@ -151,14 +155,38 @@ Result<std::string> import_posted(const std::string& writer, const PostedProfile
     return format_report(answer, ReportFormat::kJson);
 }
 
-// The hashes of parts that are stored, of samples since then.
-Result<PushedSessions::Hashes> stored_parts(StoreReader& store, UtcNs since) {
-    PERFLEET_TRY(store.refresh());
-    PushedSessions::Hashes hashes;
-    for (const auto& [hash, time] : PERFLEET_TRY(pushed_parts(store, since))) {
-        hashes.emplace(PushHash{hash.first, hash.second}, time);
+// The folder with the gateway's socket; empty: no gateway writes to the store.
+std::string writer_of(const Arguments& arguments) {
+    return arguments.writer.empty() && is_folder(arguments.data) ? arguments.data : arguments.writer;
+}
+
+// The process that reads what clients push.
+int serve_pushes(const Arguments& arguments, Log& log) {
+    const LogSink sink = [&log](const LogEvent& event) { log.write(event); };
+    const std::string writer = writer_of(arguments);
+    const auto receiver = PushReceiver::make(writer, sink);
+    if (!receiver.ok()) {
+        return fail(log, receiver.error());
     }
-    return hashes;
+    perfleet::serve_pushes(
+        arguments.http.push_memory_size_bytes,
+        [&](const HttpRequest& request, const LoadParts& load) {
+            const auto load_hashes = [&](UtcNs since) -> Result<PushedSessions::Hashes> {
+                PushedSessions::Hashes hashes;
+                for (const auto& [hash, time] : PERFLEET_TRY(load(since))) {
+                    hashes.emplace_hint(hashes.end(), PushHash{hash.first, hash.second}, time);
+                }
+                return hashes;
+            };
+            return answer_push(
+                {.import = [&](const PostedProfile& profile) { return import_posted(writer, profile, sink); },
+                 .push = [&](PushedBody body) -> Result<PushAnswer> {
+                     const auto outcome = PERFLEET_TRY((*receiver)->take(std::move(body), load_hashes));
+                     return PushAnswer{outcome.rejected_count, outcome.rejected_why};
+                 }},
+                request);
+        },
+        [&] { return (*receiver)->counts(); });
 }
 
 // Where counts of clients' quotas outlive the process: the store's folder, else that of the service manager. Empty:
@@ -172,18 +200,36 @@ std::string quota_file(const std::string& data) {
 // HTTP beside ZeroMQ: the same queries, until it is destroyed.
 class HttpService : NonCopyable {
 public:
-    Result<Done> start(const Arguments& arguments, StoreReader& store, HttpBackend backend, const LogSink& log) {
+    // `words`: of the command line, for the process that reads pushes.
+    Result<Done> start(const Arguments& arguments, std::vector<std::string> words, StoreReader& store,
+                       HttpBackend backend, const LogSink& log) {
         const HttpOptions& options = arguments.http;
         const ListenAddress address = PERFLEET_TRY(parse_http_address(options));
-        if (options.takes_profiles) {
-            PERFLEET_TRY(take_profiles(arguments, store, backend, log));
+        std::function<HttpResponse(const HttpRequest&)> pushes;
+        if (const std::string writer = writer_of(arguments); options.takes_profiles && writer.empty()) {
+            pushes = [&arguments](const HttpRequest&) {
+                return error_answer({ErrorCode::kUnavailable,
+                                     "profiles are stored by a gateway, and this process has none: send them to the "
+                                     "--http of a perfleet-gateway --data " +
+                                         arguments.data + " --http-import"});
+            };
+        } else if (options.takes_profiles) {
+            PERFLEET_TRY(LocalSocket::in(writer, kGatewaySocketName));
+            pushes_ = std::make_unique<PushProcess>(PushProcess::Options{std::move(words),
+                                                                         [&store](UtcNs since) -> Result<StoredParts> {
+                                                                             PERFLEET_TRY(store.refresh());
+                                                                             return pushed_parts(store, since);
+                                                                         },
+                                                                         log});
+            pushes = [this](const HttpRequest& request) { return pushes_->answer(request); };
         }
         api_ = std::make_unique<HttpApi>(
             HttpApiOptions{.backend = std::move(backend),
                            .service_key = options.service_key,
                            .metrics = [this] { return http_metrics(*server_, pushes_.get()); },
                            .page = page_files(),
-                           .debuginfod_upstream = options.debuginfod_upstream});
+                           .debuginfod_upstream = options.debuginfod_upstream,
+                           .pushes = std::move(pushes)});
         auto listening = PERFLEET_TRY(listen_at(address));
         socket_path_ = address.path;
         address_ = bound_address(address, listening.get());
@@ -209,37 +255,15 @@ public:
     [[nodiscard]] const std::string& address() const { return address_; }
 
 private:
-    Result<Done> take_profiles(const Arguments& arguments, StoreReader& store, HttpBackend& backend,
-                               const LogSink& log) {
-        const std::string& data = arguments.data;
-        const std::string writer = arguments.writer.empty() && is_folder(data) ? data : arguments.writer;
-        if (writer.empty()) {
-            const Error nobody{ErrorCode::kUnavailable,
-                               "profiles are stored by a gateway, and this process has none: "
-                               "send them to the --http of a perfleet-gateway --data " +
-                                   data + " --http-import"};
-            backend.import = [nobody](const PostedProfile&) { return nobody; };
-            backend.push = [nobody](PushedBody) { return nobody; };
-            return Done{};
-        }
-        backend.import = [writer, log](const PostedProfile& profile) { return import_posted(writer, profile, log); };
-        pushes_ = PERFLEET_TRY(PushReceiver::make(
-            writer, [&store](UtcNs since) { return stored_parts(store, since); }, log));
-        backend.push = [this](PushedBody body) -> Result<PushAnswer> {
-            const auto outcome = PERFLEET_TRY(pushes_->take(std::move(body)));
-            return PushAnswer{outcome.rejected_count, outcome.rejected_why};
-        };
-        return Done{};
-    }
-
     std::string address_;
     std::string socket_path_;  // empty: none
-    std::unique_ptr<PushReceiver> pushes_;
+    std::unique_ptr<PushProcess> pushes_;
     std::unique_ptr<HttpApi> api_;
     std::unique_ptr<HttpServer> server_;
 };
 
-int serve(const Arguments& arguments, const QueryServer::CountsLogSink& log_counts, int stop_fd, Log& log) {
+int serve(const Arguments& arguments, std::vector<std::string> words, const QueryServer::CountsLogSink& log_counts,
+          int stop_fd, Log& log) {
     const std::string& data = arguments.data;
     Result<std::unique_ptr<StoreReader>> store = open_store_reader(data);
     if (!store.ok()) {
@@ -269,7 +293,7 @@ int serve(const Arguments& arguments, const QueryServer::CountsLogSink& log_coun
     HttpService http;
     if (const Result<Done> started = arguments.http.address.empty()
                                          ? Result<Done>{Done{}}
-                                         : http.start(arguments, **store, std::move(backend),
+                                         : http.start(arguments, std::move(words), **store, std::move(backend),
                                                       [&log](const LogEvent& event) { log.write(event); });
         !started.ok()) {
         return fail(log, started.error());
@@ -328,13 +352,17 @@ int main(int argc, char** argv) {
     if (const std::optional<int> status = parse_arguments(app, argc, argv)) {
         return *status;
     }
-    Result<std::unique_ptr<Log>> opened_log =
-        Log::to_standard_error("perfleet-query", arguments.log_level, arguments.log_format);
+    const bool is_pushes = is_push_process(argv);
+    Result<std::unique_ptr<Log>> opened_log = Log::to_standard_error(is_pushes ? "perfleet-push" : "perfleet-query",
+                                                                     arguments.log_level, arguments.log_format);
     if (!opened_log.ok()) {
         std::fprintf(stderr, "perfleet-query: %s\n", opened_log.error().message.c_str());
         return kExitUsage;
     }
     Log& log = **opened_log;
+    if (is_pushes) {
+        return serve_pushes(arguments, log);
+    }
     if (const Result<Done> checked =
             check_program_endpoint("--listen", arguments.listen, !arguments.keys.key_file.empty());
         !checked.ok()) {
@@ -350,5 +378,6 @@ int main(int argc, char** argv) {
         (void)fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
     }
     arguments.keys.log = [&log](std::string_view text) { log.write({LogLevel::kWarning, "keys", text}); };
-    return serve(arguments, arguments.reports_counts ? print_counts : QueryServer::CountsLogSink{}, (*stop)->fd(), log);
+    return serve(arguments, {argv + 1, argv + argc},
+                 arguments.reports_counts ? print_counts : QueryServer::CountsLogSink{}, (*stop)->fd(), log);
 }

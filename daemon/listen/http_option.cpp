@@ -37,7 +37,7 @@ std::vector<std::string> HttpOptions::arguments() const {
         }
     }
     if (takes_profiles) {
-        words.emplace_back("--http-import");
+        words.insert(words.end(), {"--http-import", "--http-push-memory", std::to_string(push_memory_size_bytes)});
     }
     return words;
 }
@@ -79,6 +79,10 @@ std::vector<OptionRow> http_rows(HttpOptions& options) {
         {"--http-import", options.takes_profiles,
          "Store profiles that are posted (/api/v1/import) or pushed by agents (OTLP, Pyroscope's), for any target: "
          "from clients whose token has the role push, or, without --http-tokens, from all that reach it"},
+        {"--http-push-memory SIZE", options.push_memory_size_bytes,
+         "Memory of the process that reads posted and pushed profiles: bytes, or with k, m, g. A push that needs more "
+         "is refused",
+         is_size, shows_default_of("1g")},
         {"--http-tokens FILE", options.tokens,
          "Clients of HTTP: a line `sha256:HASH ROLE[,ROLE] NAME` for each bearer token (perfleet keygen "
          "--token), with the roles read and push. Read again when it changes",

@@ -1,6 +1,7 @@
 // The options --http and --http-…, of the gateway and of the query process that it starts.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,11 @@ namespace perfleet {
 
 // Each text is empty where the option isn't given.
 struct HttpOptions {
-    std::string address;              // HOST:PORT or unix:PATH; empty: no HTTP
-    std::string service_key{"comm"};  // the key whose values are services
-    bool takes_profiles = false;      // accepts profiles that are posted
-    std::string tokens;               // files
+    std::string address;                              // HOST:PORT or unix:PATH; empty: no HTTP
+    std::string service_key{"comm"};                  // the key whose values are services
+    bool takes_profiles = false;                      // accepts profiles that are posted
+    std::uint64_t push_memory_size_bytes = 1U << 30;  // of the process that reads them
+    std::string tokens;                               // files
     std::string certificate;
     std::string key;
     std::string client_ca;

@@ -260,11 +260,12 @@ private:
     std::function<void()> flush_;
 };
 
-// Runs handlers on kHandlersMax threads.
+// Runs handlers on some threads.
 class Handlers {
 public:
-    explicit Handlers(HttpHandler handler) : handler_{std::move(handler)} {
-        for (std::size_t i = 0; i < HttpServer::kHandlersMax; ++i) {
+    Handlers(HttpHandler handler, std::size_t thread_count, std::size_t waiting_max)
+        : handler_{std::move(handler)}, waiting_max_{waiting_max} {
+        for (std::size_t i = 0; i < thread_count; ++i) {
             threads_.emplace_back([this] { run(); });
         }
     }
@@ -287,7 +288,7 @@ public:
     [[nodiscard]] bool add(std::shared_ptr<Reply> reply) {
         {
             const std::scoped_lock lock{mutex_};
-            if (waiting_.size() == HttpServer::kWaitingMax) {
+            if (waiting_.size() == waiting_max_) {
                 return false;
             }
             waiting_.push_back(std::move(reply));
@@ -318,6 +319,7 @@ private:
     }
 
     HttpHandler handler_;
+    std::size_t waiting_max_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::shared_ptr<Reply>> waiting_;
@@ -335,6 +337,7 @@ struct Shared {
     UploadQuota upload_quota{options.quota_file, options.log};
     std::size_t upload_count = 0;  // that are being received or answered
     Handlers* handlers = nullptr;
+    Handlers* uploads = nullptr;  // those of requests that need kPush
     std::atomic<std::uint64_t> denied = 0;
     std::atomic<std::uint64_t> unknown_tokens = 0;
     std::atomic<std::uint64_t> requests = 0;
@@ -623,7 +626,8 @@ private:
             return reply_->send(std::move(*refusal_));
         }
         const auto& at_once = shared_.options.answer_at_once;
-        if ((!at_once || !at_once(reply_->request(), *reply_)) && !shared_.handlers->add(reply_)) {
+        if ((!at_once || !at_once(reply_->request(), *reply_)) &&
+            !(is_upload_ ? shared_.uploads : shared_.handlers)->add(reply_)) {
             ++shared_.busy;
             reply_->send(busy_answer("too many requests wait"));
         }
@@ -767,8 +771,10 @@ public:
           acceptor_{io_, protocol_of(listening.get()), listening.release()},
           accept_again_{io_},
           refresh_{io_},
-          handlers_{std::make_unique<Handlers>(shared_.options.handler)} {
+          handlers_{std::make_unique<Handlers>(shared_.options.handler, kHandlersMax, kWaitingMax)},
+          uploads_{std::make_unique<Handlers>(shared_.options.handler, kUploadsMax, kUploadsMax)} {
         shared_.handlers = handlers_.get();
+        shared_.uploads = uploads_.get();
         take_tls();
     }
 
@@ -796,6 +802,7 @@ public:
             closed.get_future().wait();
         }
         handlers_.reset();
+        uploads_.reset();
         io_.stop();
         if (thread_.joinable()) {
             thread_.join();
@@ -891,6 +898,7 @@ private:
     std::list<std::shared_ptr<Connection>> connections_;
     bool is_stopping_ = false;
     std::unique_ptr<Handlers> handlers_;
+    std::unique_ptr<Handlers> uploads_;
     std::thread thread_;
 };
 

@@ -2,11 +2,12 @@
 //
 // Limits: kConnectionsMax connections, of which the idlest is closed for one more; kHeaderSizeBytesMax and
 // kBodySizeBytesMax of a request, which must arrive within kRequestNsMax; kBodiesSizeBytesMax of all bodies that are
-// being read. kHandlersMax handlers run at once, kWaitingMax further requests wait, others get 503. A reply keeps at
-// most kReplyAheadBytes that its client hasn't read. A client that reads nothing for kReplyNsMax is disconnected; while
-// other requests wait, so is a client that doesn't read that many bytes within kStalledNsMax. At loopback addresses,
-// requests whose Host isn't this server get 421, so that no web page in a browser can reach it by a name of its own
-// (DNS rebinding). No header allows other origins.
+// being read. kHandlersMax handlers run at once, kWaitingMax further requests wait, others get 503. Requests that need
+// kPush have threads of their own: kUploadsMax run at once, as many wait. A reply keeps at most kReplyAheadBytes that
+// its client hasn't read. A client that reads nothing for kReplyNsMax is disconnected; while other requests wait, so is
+// a client that doesn't read that many bytes within kStalledNsMax. At loopback addresses, requests whose Host isn't
+// this server get 421, so that no web page in a browser can reach it by a name of its own (DNS rebinding). No header
+// allows other origins.
 //
 // The sender of a request is authenticated before its body is read. Without credentials it gets 401, without the role
 // 403. After kFailedTokensMax unknown tokens from an address in kFailedTokensNs further ones get 429; known tokens

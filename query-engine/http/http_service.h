@@ -13,36 +13,19 @@
 #include "query-engine/http/http_message.h"
 #include "query-engine/service/export_format.h"
 #include "query-engine/service/query.h"
-#include "schemas/session/pushed_body.h"
 
 namespace perfleet {
 
-// A profile that a client posts. All of it is untrusted.
-struct PostedProfile {
-    std::string_view bytes;  // pprof, maybe packed by gzip
-    std::string target;
-    std::vector<std::pair<std::string, std::string>> labels;
-};
-
 // Takes a build's debug file.
 using DebugFileSink = std::function<Result<Done>(std::string file)>;
-
-struct PushAnswer {
-    std::uint64_t rejected_count = 0;  // of profiles
-    std::string rejected_why;
-};
 
 // Functions that the program passes.
 struct HttpBackend {
     QueryHandler query;
     std::function<std::string(const Answer&)> json_report;  // an answer as `--format json` prints it
     std::span<const ExportFormat> formats;
-    // Stores a profile; when it returns, all of it is acknowledged. Its answer is JSON. Empty: profiles are refused.
-    std::function<Result<std::string>(const PostedProfile&)> import{};
     // QueryService::debug_file(). Empty: no symbols are served.
     std::function<Result<Done>(std::string_view build_id, const DebugFileSink&)> debug_file{};
-    // Stores a pushed profile, as above. Empty: pushes are refused.
-    std::function<Result<PushAnswer>(PushedBody)> push{};
 };
 
 [[nodiscard]] int http_status_of(ErrorCode code);

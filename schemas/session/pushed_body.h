@@ -17,4 +17,11 @@ struct PushedBody {
     std::string body;                                             // protobuf, or the format that the parameters name
 };
 
+struct PushCounts {
+    std::uint64_t requests = 0;
+    std::uint64_t refused = 0;  // whole
+    std::uint64_t rows = 0;     // that were stored
+    std::uint64_t profiles_rejected = 0;
+};
+
 }  // namespace perfleet

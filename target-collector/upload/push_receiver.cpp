@@ -21,19 +21,18 @@ Result<PushedRequest> read(PushedBody body, UtcNs now) {
 
 }  // namespace
 
-PushReceiver::PushReceiver(LocalSocket socket, PushedSessions::LoadHashes load, const LogSink& log)
+PushReceiver::PushReceiver(LocalSocket socket, const LogSink& log)
     : socket_{std::move(socket)},
       destination_{{{socket_.endpoint()}, "the gateway", {}}, log, kAnswerTimeoutNs},
-      sessions_{destination_, std::move(load), utc_now, log},
+      sessions_{destination_, utc_now, log},
       log_{log} {}
 
-Result<std::unique_ptr<PushReceiver>> PushReceiver::make(const std::string& folder, PushedSessions::LoadHashes load,
-                                                         const LogSink& log) {
+Result<std::unique_ptr<PushReceiver>> PushReceiver::make(const std::string& folder, const LogSink& log) {
     auto socket = PERFLEET_TRY(LocalSocket::in(folder, kGatewaySocketName));
-    return std::unique_ptr<PushReceiver>{new PushReceiver{std::move(socket), std::move(load), log}};
+    return std::unique_ptr<PushReceiver>{new PushReceiver{std::move(socket), log}};
 }
 
-Result<PushOutcome> PushReceiver::store(PushedBody body) {
+Result<PushOutcome> PushReceiver::store(PushedBody body, const PushedSessions::LoadHashes& load) {
     const std::string client = body.client;
     std::string how = std::to_string(static_cast<int>(body.format));
     for (const auto& [name, value] : body.parameters) {
@@ -41,12 +40,12 @@ Result<PushOutcome> PushReceiver::store(PushedBody body) {
     }
     const PushHash hash = hash_of_push(client, how, body.body);
     const auto profiles = PERFLEET_TRY(read(std::move(body), utc_now()));
-    return sessions_.store(client, hash, profiles);
+    return sessions_.store(client, hash, profiles, load);
 }
 
-Result<PushOutcome> PushReceiver::take(PushedBody body) {
+Result<PushOutcome> PushReceiver::take(PushedBody body, const PushedSessions::LoadHashes& load) {
     const std::string who = body.client.empty() ? "a client" : "client " + body.client;
-    auto outcome = store(std::move(body));
+    auto outcome = store(std::move(body), load);
     ++requests_;
     if (!outcome.ok()) {
         ++refused_;

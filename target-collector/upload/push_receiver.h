@@ -18,27 +18,18 @@ class PushReceiver {
 public:
     static constexpr std::uint64_t kAnswerTimeoutNs = 20'000'000'000;  // agents give up after 30 s
 
-    struct Counts {
-        std::uint64_t requests = 0;
-        std::uint64_t refused = 0;  // whole
-        std::uint64_t rows = 0;     // that were stored
-        std::uint64_t profiles_rejected = 0;
-    };
-
     // `folder`: with the gateway's socket. `log` gets messages about refused profiles. Errors: those of
     // LocalSocket::in().
-    [[nodiscard]] static Result<std::unique_ptr<PushReceiver>> make(const std::string& folder,
-                                                                    PushedSessions::LoadHashes load,
-                                                                    const LogSink& log);
+    [[nodiscard]] static Result<std::unique_ptr<PushReceiver>> make(const std::string& folder, const LogSink& log);
 
     // When it returns, all of it is acknowledged. Errors: those of the formats' readers and of PushedSessions::store().
-    [[nodiscard]] Result<PushOutcome> take(PushedBody body_untrusted);
+    [[nodiscard]] Result<PushOutcome> take(PushedBody body_untrusted, const PushedSessions::LoadHashes& load);
 
-    [[nodiscard]] Counts counts() const { return {requests_, refused_, rows_, profiles_rejected_}; }
+    [[nodiscard]] PushCounts counts() const { return {requests_, refused_, rows_, profiles_rejected_}; }
 
 private:
-    PushReceiver(LocalSocket socket, PushedSessions::LoadHashes load, const LogSink& log);
-    [[nodiscard]] Result<PushOutcome> store(PushedBody body);
+    PushReceiver(LocalSocket socket, const LogSink& log);
+    [[nodiscard]] Result<PushOutcome> store(PushedBody body, const PushedSessions::LoadHashes& load);
 
     LocalSocket socket_;
     GatewayDestination destination_;

@@ -399,15 +399,141 @@ def check_kills(gateway):
     check(all(any(symbol.startswith(name) for symbol in rows) for name in names), "all rounds")
 
 
+def processes(parent, name):
+    return [int(pid) for pid in subprocess.run(["pgrep", "-P", str(parent), "-x", name], capture_output=True, text=True).stdout.split()]
+
+
+def runs(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+class Queries(threading.Thread):
+    """Asks over and over; every answer must be whole."""
+
+    def __init__(self, gateway):
+        super().__init__()
+        self.gateway, self.is_over, self.answers = gateway, threading.Event(), collections.Counter()
+
+    def run(self):
+        while not self.is_over.is_set():
+            status, _, body = self.gateway.get("/api/v1/query/top", by="comm")
+            self.answers[status, bool(body) and "rows" in json.loads(body)] += 1
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.is_over.set()
+        self.join()
+        check(set(self.answers) == {(200, True)}, f"queries beside pushes: {self.answers}")
+
+
+class PushProcess:
+    """The process that reads pushes; queries are answered by its parent, which must stay the same one."""
+
+    def __init__(self, gateway):
+        self.gateway = gateway
+        self.parent = next(iter(processes(gateway.process.pid, "perfleet-query")))
+
+    def pids(self):
+        return processes(self.parent, "perfleet-push")
+
+    def signal(self, number):
+        for pid in self.pids():
+            os.kill(pid, number)
+
+    def push_while(self, body, act, **parameters):
+        """Pushes, acts after a while, and returns (status, headers)."""
+        reply = []
+        pushing = threading.Thread(target=lambda: reply.append(self.gateway.post("/ingest", body, {}, **parameters)[:2]))
+        pushing.start()
+        time.sleep(1)
+        act()
+        pushing.join()
+        return reply[0]
+
+    def check_same_parent(self):
+        check(processes(self.gateway.process.pid, "perfleet-query") == [self.parent], "the query process has ended")
+
+
+def check_push_process(gateway):
+    """Whenever the process that reads pushes is killed, its clients send again, each push is stored once, and queries go on."""
+    process = PushProcess(gateway)
+    body = b"main;work 5\nmain;idle 2\n"
+
+    def push(target):
+        return gateway.post_until_stored("/ingest", body, headers={}, name=f"shop.cpu{{hostname={target}}}")[0]
+
+    def kill_after(target, stop, go_on):
+        """The push that is at this step gets 503; sent again it is stored."""
+        stop()
+        status, headers = process.push_while(body, lambda: process.signal(signal.SIGKILL), name=f"shop.cpu{{hostname={target}}}")
+        check(status == 503 and int(headers["Retry-After"]) > 0, f"killed {target}: {status}")
+        go_on()
+        check((push(target), push(target)) == (200, 200) and gateway.total(target) == 7, f"{target}: stored once, {gateway.total(target)}")
+
+    with Queries(gateway):
+        check(push("before") == 200 and len(process.pids()) == 1, "there is one process")
+        process.signal(signal.SIGKILL)
+        check(push("idle") == 200 and gateway.total("idle") == 7, "it is started again")
+        kill_after("unread", lambda: process.signal(signal.SIGSTOP), lambda: None)
+        # Read, and sent to the process that stores, which doesn't acknowledge.
+        kill_after("unacknowledged", lambda: gateway.process.send_signal(signal.SIGSTOP), lambda: gateway.process.send_signal(signal.SIGCONT))
+        expected = gateway.total("otlp-host")
+        for number, delay in enumerate((0, 0.01, 0.03, 0.06, 0.1, 0.2, 0.4)):
+            message, counts = ebpf_shaped(4_000, 5, names=f"step{number}")
+            expected += sum(counts.values())
+            killer = threading.Timer(delay, process.signal, (signal.SIGKILL,))
+            killer.start()
+            for _ in range(2):
+                status, reply = gateway.post_until_stored(OTLP, message)
+                check(status == 200, f"killed after {delay} s: {status} {reply}")
+            killer.join()
+    check(gateway.total("otlp-host") == expected, f"{gateway.total('otlp-host')} samples of {expected}")
+    process.check_same_parent()
+
+
+def check_memory(bin_dir, folder):
+    """A push that needs more than the memory for pushes is refused; neither queries nor other pushes notice."""
+    gateway = Pushed(bin_dir, folder)
+    gateway.data = os.path.join(folder, "of-memory")
+    gateway.start("--http-push-memory", "300m")
+    try:
+        process = PushProcess(gateway)
+
+        def small(target):
+            return gateway.post_until_stored("/ingest", b"main;work 5\n", headers={}, name=f"shop.cpu{{hostname={target}}}")[0]
+
+        large = b"".join(b"main;f%d;g%d;h%d 1\n" % (i, i, i) for i in range(900_000))
+        check(small("before") == 200, "a small push")
+        with Queries(gateway):
+            status, headers, reply = gateway.post("/ingest", large, {}, name="shop.cpu{hostname=large}")
+            check(status == 413 and b"--http-push-memory" in reply, f"a push without enough memory: {status} {reply}")
+            check(small("after") == 200 and gateway.total("after") == 5, "a push after one without enough memory")
+        process.check_same_parent()
+        check("large" not in {row[2] for row in gateway.table("sessions")["rows"]}, "nothing of it is stored")
+        # Without its parent it ends, too.
+        pids = process.pids()
+        os.kill(process.parent, signal.SIGKILL)
+        gateway.wait_for_queries()
+        check(len(pids) == 1 and not runs(pids[0]), "it ends with its parent")
+    finally:
+        gateway.stop()
+
+
 def kill_process(gateway, is_gateway):
     if is_gateway:
         gateway.process.kill()
         gateway.process.wait()
         gateway.start(*gateway.options, http=gateway.http.removeprefix("http://"))
         return
-    children = subprocess.run(["pgrep", "-P", str(gateway.process.pid), "-f", "perfleet-query"], capture_output=True, text=True).stdout.split()
-    for child in children:
-        os.kill(int(child), signal.SIGKILL)
+    for pid in processes(gateway.process.pid, "perfleet-query"):
+        os.kill(pid, signal.SIGKILL)
 
 
 def main():
@@ -425,10 +551,12 @@ def main():
             check(all(int(counts[f"perfleet_http_{name}_total"]) > 0 for name in
                       ("pushes", "pushes_refused", "pushed_rows", "pushed_profiles_rejected")), f"metrics: {counts}")
             check_kills(gateway)
+            check_push_process(gateway)
         finally:
             gateway.process.terminate()
             gateway.process.wait()
         check_clients(sys.argv[1], folder)
+        check_memory(sys.argv[1], folder)
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 

@@ -64,13 +64,13 @@ public:
 
     // Each service has a session of its own.
     [[nodiscard]] Result<PushOutcome> push(const std::string& service = "shop") const {
-        const auto receiver = PushReceiver::make(
-            folder_->path(), [](UtcNs) { return PushedSessions::Hashes{}; }, [](const LogEvent&) {});
+        const auto receiver = PushReceiver::make(folder_->path(), [](const LogEvent&) {});
         EXPECT_TRUE(receiver.ok());
         return (*receiver)->take({PushFormat::kPyroscopeIngest,
                                   "",
                                   {{"name", service + ".cpu{hostname=web-7}"}},
-                                  "main;work 40\nmain;idle 2\n"});
+                                  "main;work 40\nmain;idle 2\n"},
+                                 [](UtcNs) { return PushedSessions::Hashes{}; });
     }
     [[nodiscard]] const std::string& endpoint() const { return gateway_->endpoints().front(); }
     [[nodiscard]] const std::string& folder() const { return folder_->path(); }

@@ -32,13 +32,13 @@ Result<OptionValues> export_values(const HttpRequest& request, const ExportForma
     return option_values(request, options, kOwn);
 }
 
+bool is_push_path(std::string_view path) { return std::ranges::find(kPushPaths, path) != kPushPaths.end(); }
 bool is_probe(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
 
 }  // namespace
 
 HttpRole HttpApi::role_of(std::string_view path) const {
-    const bool is_push = (path == kImportPath && options_.backend.import) ||
-                         (options_.backend.push && std::ranges::find(kPushPaths, path) != kPushPaths.end());
+    const bool is_push = options_.pushes && is_push_path(path);
     const bool is_open = is_probe(path) || path == kOpenPath || find_page_file(options_.page, path) != nullptr;
     return is_open ? HttpRole::kNone : is_push ? HttpRole::kPush : HttpRole::kRead;
 }
@@ -57,11 +57,8 @@ void HttpApi::answer(const HttpRequest& request, HttpReply& reply) const {
     if (path.starts_with("/querier.v1.QuerierService/") || path.starts_with("/capabilities.v1.FeatureFlagsService/")) {
         return pyroscope::answer_call(options_.backend, options_.service_key, request, reply);
     }
-    if (path == kImportPath && options_.backend.import) {
-        return answer_import(request, reply);
-    }
-    if (options_.backend.push && std::ranges::find(kPushPaths, path) != kPushPaths.end()) {
-        return answer_push(options_.backend, request, reply);
+    if (options_.pushes && is_push_path(path)) {
+        return send(request, reply, options_.pushes(request));
     }
     const PageFile* const file = find_page_file(options_.page, path);
     const bool is_link = path == kOpenPath && options_.link != nullptr;
@@ -154,37 +151,6 @@ void HttpApi::answer_pprof(const HttpRequest& request, HttpReply& reply) const {
         (*values)["from"] = "-" + std::to_string(*count) + "s";
     }
     stream_export(options_.backend, *format, std::move(*values), request, reply);
-}
-
-void HttpApi::answer_import(const HttpRequest& request, HttpReply& reply) const {
-    if (request.method != "POST") {
-        HttpResponse refused = text_answer(405, "profiles are posted here");
-        refused.headers.emplace_back("Allow", "POST");
-        return reply.send(std::move(refused));
-    }
-    // No type that a web page may post without asking this server first, which is never allowed.
-    const std::string_view type = request.header("content-type");
-    if (type != "application/octet-stream" && type != "application/x-protobuf") {
-        return reply.send(text_answer(415, "a profile is application/octet-stream or application/x-protobuf"));
-    }
-    PostedProfile profile{request.body, {}, {}};
-    for (const auto& [name, value] : request.parameters) {
-        const std::size_t equals = value.find('=');
-        if (name == "target" && profile.target.empty()) {
-            profile.target = value;
-        } else if (name == "label" && equals != 0 && equals != std::string::npos) {
-            profile.labels.emplace_back(value.substr(0, equals), value.substr(equals + 1));
-        } else {
-            return reply.send(error_answer({ErrorCode::kUsage, "parameter " + name.substr(0, 64) +
-                                                                   ": give target=NAME once, and label=KEY=VALUE"}));
-        }
-    }
-    if (profile.target.empty()) {
-        return reply.send(error_answer({ErrorCode::kUsage, "target=NAME is missing: where the profile is from"}));
-    }
-    const auto imported = options_.backend.import(profile);
-    send(request, reply,
-         imported.ok() ? HttpResponse{200, "application/json", *imported} : error_answer(imported.error()));
 }
 
 }  // namespace perfleet

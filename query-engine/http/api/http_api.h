@@ -27,8 +27,6 @@
 
 namespace perfleet {
 
-inline constexpr const char* kImportPath = "/api/v1/import";
-
 struct HttpApiOptions {
     HttpBackend backend;
     std::string service_key = "comm";        // the key whose values are services (pyroscope/selector.h)
@@ -36,6 +34,8 @@ struct HttpApiOptions {
     std::span<const PageFile> page{};        // empty: no page
     OneTimeLink* link = nullptr;             // null: none
     std::string debuginfod_upstream{};       // URL of a server that has other symbols; empty: none
+    // Answers requests to kPushPaths; empty: there is nothing.
+    std::function<HttpResponse(const HttpRequest&)> pushes{};
 };
 
 class HttpApi {
@@ -52,7 +52,6 @@ private:
     void answer_query(const HttpRequest& request, HttpReply& reply) const;
     void answer_export(const HttpRequest& request, HttpReply& reply) const;
     void answer_pprof(const HttpRequest& request, HttpReply& reply) const;
-    void answer_import(const HttpRequest& request, HttpReply& reply) const;
 
     HttpApiOptions options_;
 };

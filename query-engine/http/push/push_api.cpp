@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "query-engine/http/http_server.h"
+#include "query-engine/http/http_service.h"
 #include "query-engine/http/push/multipart.h"
 #include "query-engine/http/push/push_messages.h"
 #include "schemas/gzip/gzip.h"
@@ -11,6 +12,7 @@
 namespace perfleet {
 namespace {
 
+constexpr const char* kText = "text/plain; charset=utf-8";
 constexpr const char* kJson = "application/json";
 constexpr const char* kOtlpProtobuf = "application/x-protobuf";
 constexpr const char* kConnectProtobuf = "application/proto";
@@ -87,7 +89,7 @@ Result<Done> check_version(const HttpRequest& request) {
                : Error{ErrorCode::kInvalid, "OTLP-Profiles-Development-Version: 1 is the version that is known here"};
 }
 
-Result<PushAnswer> push_otlp(const HttpBackend& backend, const HttpRequest& request) {
+Result<PushAnswer> push_otlp(const PushBackend& backend, const HttpRequest& request) {
     PERFLEET_TRY(check_version(request));
     PushedBody body{PushFormat::kOtlp, request.client, {}, {}};
     body.body = PERFLEET_TRY(protobuf_body(request, otlp_request_type()));
@@ -99,7 +101,7 @@ HttpResponse encoded(const HttpRequest& request, int status, const MessageType& 
                                         : HttpResponse{status, kOtlpProtobuf, write_protobuf(type, message)};
 }
 
-HttpResponse answer_otlp(const HttpBackend& backend, const HttpRequest& request) {
+HttpResponse answer_otlp(const PushBackend& backend, const HttpRequest& request) {
     const auto pushed = push_otlp(backend, request);
     if (!pushed.ok()) {
         const PushStatus status = status_of(pushed.error().code);
@@ -116,7 +118,7 @@ HttpResponse answer_otlp(const HttpBackend& backend, const HttpRequest& request)
 
 // -- Pyroscope --------------------------------------------------------------------------------------------------------
 
-Result<PushAnswer> push_pyroscope(const HttpBackend& backend, const HttpRequest& request) {
+Result<PushAnswer> push_pyroscope(const PushBackend& backend, const HttpRequest& request) {
     if (const std::string_view version = request.header("connect-protocol-version");
         !version.empty() && version != "1") {
         return Error{ErrorCode::kInvalid, "Connect-Protocol-Version isn't 1"};
@@ -132,7 +134,7 @@ HttpResponse connect_error(const Error& error) {
     return with_retry({status.status, kJson, body.dump(-1, ' ', false, Json::error_handler_t::replace)});
 }
 
-HttpResponse answer_pyroscope(const HttpBackend& backend, const HttpRequest& request) {
+HttpResponse answer_pyroscope(const PushBackend& backend, const HttpRequest& request) {
     const auto pushed = push_pyroscope(backend, request);
     if (!pushed.ok()) {
         return connect_error(pushed.error());
@@ -141,7 +143,7 @@ HttpResponse answer_pyroscope(const HttpBackend& backend, const HttpRequest& req
     return {200, is_json ? kJson : kConnectProtobuf, is_json ? "{}" : ""};
 }
 
-Result<PushAnswer> push_ingested(const HttpBackend& backend, const HttpRequest& request) {
+Result<PushAnswer> push_ingested(const PushBackend& backend, const HttpRequest& request) {
     PushedBody body{PushFormat::kPyroscopeIngest, request.client, request.parameters, {}};
     auto bytes = PERFLEET_TRY(unpacked_body(request));
     if (media_type(request) != "multipart/form-data") {
@@ -160,37 +162,68 @@ Result<PushAnswer> push_ingested(const HttpBackend& backend, const HttpRequest& 
     return backend.push(std::move(body));
 }
 
-HttpResponse answer_ingest(const HttpBackend& backend, const HttpRequest& request) {
+HttpResponse answer_ingest(const PushBackend& backend, const HttpRequest& request) {
     const auto pushed = push_ingested(backend, request);
     if (!pushed.ok()) {
         HttpResponse answer = error_answer(pushed.error());
         answer.status = status_of(pushed.error().code).status;
         return with_retry(std::move(answer));
     }
-    return {200, "text/plain; charset=utf-8", ""};
+    return {200, kText, ""};
+}
+
+// -- a single profile -------------------------------------------------------------------------------------------------
+
+HttpResponse answer_import(const PushBackend& backend, const HttpRequest& request) {
+    // No type that a web page may post without asking this server first, which is never allowed.
+    const std::string_view type = request.header("content-type");
+    if (type != "application/octet-stream" && type != kOtlpProtobuf) {
+        return {415, kText, "a profile is application/octet-stream or application/x-protobuf\n"};
+    }
+    PostedProfile profile{request.body, {}, {}};
+    for (const auto& [name, value] : request.parameters) {
+        const std::size_t equals = value.find('=');
+        if (name == "target" && profile.target.empty()) {
+            profile.target = value;
+        } else if (name == "label" && equals != 0 && equals != std::string::npos) {
+            profile.labels.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+        } else {
+            return error_answer({ErrorCode::kUsage,
+                                 "parameter " + name.substr(0, 64) + ": give target=NAME once, and label=KEY=VALUE"});
+        }
+    }
+    if (profile.target.empty()) {
+        return error_answer({ErrorCode::kUsage, "target=NAME is missing: where the profile is from"});
+    }
+    const auto imported = backend.import(profile);
+    return imported.ok() ? HttpResponse{200, kJson, *imported} : error_answer(imported.error());
 }
 
 }  // namespace
 
-void answer_push(const HttpBackend& backend, const HttpRequest& request, HttpReply& reply) {
+HttpResponse answer_push(const PushBackend& backend, const HttpRequest& request) {
     if (request.method != "POST") {
-        return reply.send({405, "text/plain; charset=utf-8", "profiles are posted here\n", {{"Allow", "POST"}}});
+        return {405, kText, "profiles are posted here\n", {{"Allow", "POST"}}};
+    }
+    const bool is_otlp = request.path == kPushPaths[0];
+    const bool is_import = request.path == kPushPaths[2];
+    if (is_import) {
+        return answer_import(backend, request);
     }
     // A browser sends the page's Origin, and this server has no pages that push.
     if (!request.header("origin").empty()) {
-        return reply.send({403, "text/plain; charset=utf-8", "web pages can't push profiles\n"});
+        return {403, kText, "web pages can't push profiles\n"};
+    }
+    if (!is_otlp && request.path != kPushPaths[1]) {
+        return answer_ingest(backend, request);
     }
     const std::string_view type = media_type(request);
-    const bool is_otlp = request.path == kPushPaths[0];
-    if (request.path != kPushPaths[0] && request.path != kPushPaths[1]) {
-        return reply.send(answer_ingest(backend, request));
-    }
     const std::string_view protobuf = is_otlp ? kOtlpProtobuf : kConnectProtobuf;
     if (type != protobuf && type != kJson) {
         const std::string types = std::string{protobuf} + ", " + kJson;
-        return reply.send({415, "text/plain; charset=utf-8", "send " + types + "\n", {{"Accept-Post", types}}});
+        return {415, kText, "send " + types + "\n", {{"Accept-Post", types}}};
     }
-    send(request, reply, is_otlp ? answer_otlp(backend, request) : answer_pyroscope(backend, request));
+    return is_otlp ? answer_otlp(backend, request) : answer_pyroscope(backend, request);
 }
 
 }  // namespace perfleet

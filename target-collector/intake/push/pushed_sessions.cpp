@@ -83,8 +83,8 @@ struct PushedSessions::Session {
     bool is_over = false;
 };
 
-PushedSessions::PushedSessions(SessionDestination& destination, LoadHashes load, Clock clock, LogSink log)
-    : destination_{destination}, load_{std::move(load)}, clock_{std::move(clock)}, log_{std::move(log)} {
+PushedSessions::PushedSessions(SessionDestination& destination, Clock clock, LogSink log)
+    : destination_{destination}, clock_{std::move(clock)}, log_{std::move(log)} {
     ender_ = std::jthread{[this](const std::stop_token& stop) {
         std::mutex sleeping;
         std::condition_variable_any woken;
@@ -98,14 +98,14 @@ PushedSessions::PushedSessions(SessionDestination& destination, LoadHashes load,
 PushedSessions::~PushedSessions() = default;
 
 // With the mutex held.
-Result<Done> PushedSessions::check_known(UtcNs now) {
+Result<Done> PushedSessions::check_known(UtcNs now, const LoadHashes& load) {
     if (now.value >= next_forgetting_.value) {
         std::erase_if(hashes_, [&](const auto& one) { return one.second.value < now.value - kRememberedNs; });
         next_forgetting_ = UtcNs{now.value + kForgettingNs};
     }
     if (!is_loaded_ || (now < unsure_until_ && now.value - loaded_.value >= kLoadNsMin)) {
         const UtcNs since{is_loaded_ ? now.value - 2 * kSessionNs : now.value - kRememberedNs};
-        hashes_.merge(PERFLEET_TRY(load_(since)));
+        hashes_.merge(PERFLEET_TRY(load(since)));
         unsure_until_ = is_loaded_ ? unsure_until_ : UtcNs{now.value + kUnsureNs};
         is_loaded_ = true;
         loaded_ = now;
@@ -156,12 +156,13 @@ Result<WrittenProfile> PushedSessions::write(Session& session, const PushedProfi
     return written;
 }
 
-Result<PushOutcome> PushedSessions::store(const std::string& client, PushHash request, const PushedRequest& profiles) {
+Result<PushOutcome> PushedSessions::store(const std::string& client, PushHash request, const PushedRequest& profiles,
+                                          const LoadHashes& load) {
     const UtcNs now = clock_();
     {
         std::unique_lock lock{mutex_};
         changed_.wait(lock, [&] { return !running_.contains(request); });  // the same one, sent again too early
-        PERFLEET_TRY(check_known(now));
+        PERFLEET_TRY(check_known(now, load));
         running_.insert(request);
     }
     struct Running {

@@ -3,7 +3,7 @@
 // has 24 a day.
 //
 // Exactly once: each part of a profile (profile_rows.h) is stored with its hash, and the hashes of the last
-// kRememberedNs are known here, also after a restart: load() finds them in the store. After an error of the gateway,
+// kRememberedNs are known here, also after a restart: `load` finds them in the store. After an error of the gateway,
 // when it is unknown what was stored, they are read again.
 //
 // Threads: any; requests of one session wait for each other. Limits: kSessionsMax open sessions, kHashesMax hashes;
@@ -54,13 +54,14 @@ public:
     using Clock = std::function<UtcNs()>;
 
     // Borrows `destination`.
-    PushedSessions(SessionDestination& destination, LoadHashes load, Clock clock, LogSink log);
+    PushedSessions(SessionDestination& destination, Clock clock, LogSink log);
     // Ends no session: another object may continue them.
     ~PushedSessions();
 
-    // When it returns, all is acknowledged. Errors: kBusy (above a limit), kInvalid, those of load() and of the
+    // When it returns, all is acknowledged. Errors: kBusy (above a limit), kInvalid, those of `load` and of the
     // destination; then a part may be stored, and the same request stores the rest.
-    [[nodiscard]] Result<PushOutcome> store(const std::string& client, PushHash request, const PushedRequest& profiles);
+    [[nodiscard]] Result<PushOutcome> store(const std::string& client, PushHash request, const PushedRequest& profiles,
+                                            const LoadHashes& load);
 
     // Ends sessions that have been idle or open for too long; also called by itself, every few seconds.
     void end_old();
@@ -68,7 +69,7 @@ public:
 private:
     struct Session;
 
-    [[nodiscard]] Result<Done> check_known(UtcNs now);
+    [[nodiscard]] Result<Done> check_known(UtcNs now, const LoadHashes& load);
     [[nodiscard]] Result<std::shared_ptr<Session>> session_of(const std::string& client, const PushedProfile& profile,
                                                               UtcNs now);
     [[nodiscard]] Result<WrittenProfile> write(Session& session, const PushedProfile& profile, PushHash hash,
@@ -77,7 +78,6 @@ private:
     void drop(const std::shared_ptr<Session>& session);
 
     SessionDestination& destination_;
-    LoadHashes load_;
     Clock clock_;
     LogSink log_;
     std::mutex mutex_;

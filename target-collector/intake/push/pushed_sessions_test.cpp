@@ -53,11 +53,11 @@ protected:
 
     std::unique_ptr<PushedSessions> make() {
         return std::make_unique<PushedSessions>(
-            destination_, [this](UtcNs) { return Result<PushedSessions::Hashes>{stored_}; },
-            [this] { return UtcNs{now_ns_}; }, [](const LogEvent&) {});
+            destination_, [this] { return UtcNs{now_ns_}; }, [](const LogEvent&) {});
     }
     Result<PushOutcome> store(const Made& made, std::uint64_t request = 1) {
-        return sessions_->store("client", {request, 0}, made.request());
+        return sessions_->store("client", {request, 0}, made.request(),
+                                [this](UtcNs) { return Result<PushedSessions::Hashes>{stored_}; });
     }
     // Of the first batches.
     std::uint64_t sample_rows(std::size_t batch_count = ~std::size_t{0}) const {
