@@ -1,7 +1,5 @@
 #include "query-engine/http/push/push_process.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -17,12 +15,12 @@
 #include <span>
 #include <string_view>
 #include <thread>
+#include <type_traits>
 
 #include "query-engine/http/http_server.h"
-#include "schemas/host/descriptor_message.h"
 #include "schemas/host/file_io.h"
+#include "schemas/host/helper_process.h"
 #include "schemas/host/host_clock.h"
-#include "schemas/text/parse.h"
 
 namespace perfleet {
 namespace {
@@ -32,30 +30,42 @@ constexpr int kSocket = STDIN_FILENO;
 constexpr int kNoMemoryStatus = 77;
 constexpr std::uint64_t kNsPerS = 1'000'000'000;
 
-// What a message is: its first text. A request has none.
-constexpr std::string_view kLoad = "load";      // since
-constexpr std::string_view kParts = "parts";    // array of StoredPart
-constexpr std::string_view kError = "error";    // code, message
-constexpr std::string_view kAnswer = "answer";  // status, type, body, counts, headers
-
 constexpr std::size_t kTextsMax = 16'384;  // of a message; headers have HttpServer::kHeaderSizeBytesMax
 constexpr std::size_t kRequestSizeBytesMax = HttpServer::kUploadSizeBytesMax + (1U << 20);
 constexpr std::size_t kAnswerSizeBytesMax = 1U << 20;
-constexpr std::size_t kRequestTexts = 5;
-constexpr std::size_t kAnswerTexts = 8;
+constexpr std::size_t kPartsSizeBytesMax = 64U << 20;
+
+// Texts that messages begin with. Numbers are texts of their bytes.
+constexpr std::size_t kRequestTexts = 5;  // method, path, client, body, number of parameters; pairs: those, headers
+constexpr std::size_t kLoadTexts = 1;     // since
+constexpr std::size_t kPartsTexts = 1;    // array of StoredPart
+constexpr std::size_t kErrorTexts = 2;    // code, message: in place of parts
+constexpr std::size_t kAnswerTexts = 4;   // status, type, body, counts; pairs: headers
 
 struct StoredPart {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
-    std::int64_t time_ns = 0;
+    UtcNs time;
 };
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 using Texts = std::vector<std::string>;
 
 template <class Value>
-std::string_view bytes_of(const std::vector<Value>& values) {
-    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)};
+std::string_view bytes_of(std::span<const Value> values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+}
+template <class Number>
+std::string_view text_of(const Number& number) {
+    return bytes_of(std::span{&number, 1});
+}
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+    static_assert(std::is_trivially_copyable_v<Number>);
+    Number number{};
+    return text.copy(reinterpret_cast<char*>(&number), sizeof number) == text.size() && text.size() == sizeof number
+               ? std::optional{number}
+               : std::nullopt;
 }
 
 // A message is the number of its texts, their sizes, and the texts. Both ends are the same program.
@@ -64,7 +74,7 @@ bool send_texts(int socket, std::span<const std::string_view> texts) {
     for (const std::string_view text : texts) {
         sizes.push_back(text.size());
     }
-    std::string_view bytes = bytes_of(sizes);
+    std::string_view bytes = bytes_of<std::uint64_t>(sizes);
     for (std::size_t next = 0;;) {
         while (bytes.empty() && next < texts.size()) {
             bytes = texts[next++];
@@ -133,62 +143,52 @@ HttpResponse retry_answer(const std::string& text, std::uint64_t after_ns) {
 }
 
 bool send_parts(int socket, const Result<StoredParts>& parts) {
-    if (!parts.ok() || parts->size() > PushProcess::kPartsMax) {
-        const Error error =
-            parts.ok() ? Error{ErrorCode::kBusy, "too many parts of profiles were stored within a day"} : parts.error();
-        return send_texts(socket, {kError, std::to_string(static_cast<int>(error.code)), error.message});
+    if (!parts.ok()) {
+        return send_texts(socket, {text_of(parts.error().code), parts.error().message});
     }
     std::vector<StoredPart> array;
-    array.reserve(parts->size());
     for (const auto& [hash, time] : *parts) {
-        array.push_back({hash.first, hash.second, time.value});
+        if (array.size() == kPartsSizeBytesMax / sizeof(StoredPart)) {
+            break;  // pushes are refused above a tenth of it
+        }
+        array.push_back({hash.first, hash.second, time});
     }
-    return send_texts(socket, {kParts, bytes_of(array)});
+    return send_texts(socket, {bytes_of<StoredPart>(array)});
 }
 
 // The rest of this namespace runs in the push process.
 
 Result<StoredParts> load_parts(int socket, UtcNs since) {
-    const Error gone{ErrorCode::kUnavailable, "the store can't be read"};
-    if (!send_texts(socket, {kLoad, std::to_string(since.value)})) {
-        return gone;
-    }
-    const Texts reply = receive_texts(socket, PushProcess::kPartsMax * sizeof(StoredPart) + kAnswerSizeBytesMax);
-    if (reply.size() == 3 && reply[0] == kError) {
-        return Error{static_cast<ErrorCode>(number_of<int>(reply[1]).value_or(0)), reply[2]};
-    }
-    if (reply.size() != 2) {
-        return gone;
+    const Texts reply = send_texts(socket, {text_of(since)}) ? receive_texts(socket, kPartsSizeBytesMax) : Texts{};
+    if (reply.size() != kPartsTexts) {
+        const auto code = reply.size() == kErrorTexts ? number_in<ErrorCode>(reply[0]) : std::nullopt;
+        return Error{code.value_or(ErrorCode::kUnavailable), code ? reply[1] : "the store can't be read"};
     }
     StoredParts parts;
-    for (std::size_t at = 0; at + sizeof(StoredPart) <= reply[1].size(); at += sizeof(StoredPart)) {
-        StoredPart part;
-        reply[1].copy(reinterpret_cast<char*>(&part), sizeof part, at);
-        parts.emplace_hint(parts.end(), std::pair{part.high, part.low}, UtcNs{part.time_ns});
+    std::string_view rest = reply[0];
+    while (const auto part = number_in<StoredPart>(rest.substr(0, sizeof(StoredPart)))) {
+        parts.emplace_hint(parts.end(), std::pair{part->high, part->low}, part->time);
+        rest.remove_prefix(sizeof *part);
     }
     return parts;
 }
 
 void serve_push(int socket, const ReadPush& read, const std::function<PushCounts()>& counts) {
     Texts texts = receive_texts(socket, kRequestSizeBytesMax);
-    const auto parameters = texts.size() < kRequestTexts ? std::nullopt : number_of<std::size_t>(texts[4]);
-    if (!parameters || *parameters > (texts.size() - kRequestTexts) / 2) {
-        return;
+    if (texts.size() < kRequestTexts) {
+        return;  // the other process has ended
     }
-    HttpRequest request;
-    request.method = std::move(texts[0]);
-    request.path = std::move(texts[1]);
-    request.client = std::move(texts[2]);
-    request.body = std::move(texts[3]);
     const auto pairs = std::span{texts}.subspan(kRequestTexts);
-    request.parameters = take_pairs(pairs.first(2 * *parameters));
-    request.headers = take_pairs(pairs.subspan(2 * *parameters));
+    const std::size_t parameters = 2 * number_in<std::size_t>(texts[4]).value_or(0);
+    const HttpRequest request{std::move(texts[0]),
+                              std::move(texts[1]),
+                              take_pairs(pairs.first(parameters)),
+                              take_pairs(pairs.subspan(parameters)),
+                              std::move(texts[3]),
+                              std::move(texts[2])};
     const HttpResponse answer = read(request, [socket](UtcNs since) { return load_parts(socket, since); });
     const PushCounts now = counts();
-    const std::array numbers{std::to_string(answer.status), std::to_string(now.requests), std::to_string(now.refused),
-                             std::to_string(now.rows), std::to_string(now.profiles_rejected)};
-    std::vector<std::string_view> reply{kAnswer,    numbers[0], answer.content_type, answer.body,
-                                        numbers[1], numbers[2], numbers[3],          numbers[4]};
+    std::vector<std::string_view> reply{text_of(answer.status), answer.content_type, answer.body, text_of(now)};
     add_pairs(answer.headers, reply);
     (void)send_texts(socket, reply);
 }
@@ -227,40 +227,19 @@ std::uint64_t PushProcess::restart_count() const {
 }
 
 Result<Done> PushProcess::start() {
-    std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-        return error_from_errno(errno, "socketpair");
-    }
-    FileDescriptor own_end{ends[0]};
-    const FileDescriptor its_end{ends[1]};
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], kSocket);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    // In a process group of its own: signals of the terminal go to this process alone.
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
     std::vector<const char*> arguments{kName};
     for (const std::string& argument : options_.arguments) {
         arguments.push_back(argument.c_str());
     }
     arguments.push_back(nullptr);
-    pid_t pid = 0;
-    const int error = ::posix_spawn(&pid, "/proc/self/exe", &actions, &attributes,
-                                    const_cast<char* const*>(arguments.data()), environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) {
+    auto run = std::make_shared<Run>();
+    if (const int error = start_helper("/proc/self/exe", arguments.data(), true, run->pid, run->control); error != 0) {
         return error_from_errno(error, "starting the process that reads pushed profiles");
     }
+    run->started_ns = monotonic_now_ns();
+    run_ = std::move(run);
     ++start_count_;
     counts_ = {};
-    run_ = std::make_shared<Run>(Run{pid, std::move(own_end), monotonic_now_ns()});
     return Done{};
 }
 
@@ -316,31 +295,27 @@ std::optional<HttpResponse> PushProcess::ask(int socket, const HttpRequest& requ
     const timeval wait{static_cast<time_t>(kAnswerNsMax / kNsPerS), 0};
     (void)::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
     (void)::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
-    const std::string parameter_count = std::to_string(request.parameters.size());
-    std::vector<std::string_view> texts{request.method, request.path, request.client, request.body, parameter_count};
+    const std::size_t parameters = request.parameters.size();
+    std::vector<std::string_view> texts{request.method, request.path, request.client, request.body,
+                                        text_of(parameters)};
     add_pairs(request.parameters, texts);
     add_pairs(request.headers, texts);
     bool is_sent = send_texts(socket, texts);
     for (unsigned loads = 0; is_sent && loads <= kLoadsMax; ++loads) {
         Texts reply = receive_texts(socket, kAnswerSizeBytesMax);
-        if (reply.size() == 2 && reply[0] == kLoad) {
-            const auto since = number_of<std::int64_t>(reply[1]);
-            is_sent = since && send_parts(socket, options_.load(UtcNs{*since}));
+        const auto since = reply.size() == kLoadTexts ? number_in<UtcNs>(reply[0]) : std::nullopt;
+        if (since) {
+            is_sent = send_parts(socket, options_.load(*since));
             continue;
         }
-        // What it read may control it: its answer is checked.
-        const auto status = reply.size() < kAnswerTexts ? std::nullopt : number_of<int>(reply[1]);
-        if (!status || *status < 200 || *status > 599 || reply[0] != kAnswer) {
+        // What the process has read may control it.
+        const auto status = reply.size() < kAnswerTexts ? std::nullopt : number_in<int>(reply[0]);
+        if (!status || *status < 200 || *status > 599) {
             return std::nullopt;
         }
-        std::array<std::uint64_t, 4> counts{};
-        for (std::size_t i = 0; i < counts.size(); ++i) {
-            counts[i] = number_of<std::uint64_t>(reply[4 + i]).value_or(0);
-        }
         const std::scoped_lock lock{mutex_};
-        counts_ = {std::max(counts_.requests, counts[0]), std::max(counts_.refused, counts[1]),
-                   std::max(counts_.rows, counts[2]), std::max(counts_.profiles_rejected, counts[3])};
-        return HttpResponse{*status, std::move(reply[2]), std::move(reply[3]),
+        counts_ = number_in<PushCounts>(reply[3]).value_or(counts_);
+        return HttpResponse{*status, std::move(reply[1]), std::move(reply[2]),
                             take_pairs(std::span{reply}.subspan(kAnswerTexts))};
     }
     return std::nullopt;

@@ -45,7 +45,6 @@ class PushProcess : NonCopyable {
 public:
     static constexpr std::uint64_t kAnswerNsMax = 120'000'000'000;  // then the process is killed
     static constexpr unsigned kLoadsMax = 4;                        // of one push
-    static constexpr std::size_t kPartsMax = 1U << 21;              // of one load
     static constexpr std::uint64_t kRestartAfterNsMin = 100'000'000;
     static constexpr std::uint64_t kRestartAfterNsMax = 10'000'000'000;
 

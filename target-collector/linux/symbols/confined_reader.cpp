@@ -1,10 +1,8 @@
 #include "target-collector/linux/symbols/confined_reader.h"
 
-#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -25,8 +23,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "schemas/host/descriptor_message.h"
 #include "schemas/host/file_io.h"
+#include "schemas/host/helper_process.h"
 #include "schemas/host/host_clock.h"
 #include "target-collector/linux/symbols/system_call_filter.h"
 #include "target-collector/process/unwind/table_bytes.h"
@@ -237,7 +235,6 @@ void run_if_confined_reader(const char* const* arguments) {
 }
 
 void ConfinedReader::start() {
-    std::array<int, 2> ends{};
     const std::uint64_t now = monotonic_now_ns();
     const std::uint64_t since = (now - starts_counted_ns_) / kStartEveryNs;
     if (since > 0) {
@@ -249,31 +246,11 @@ void ConfinedReader::start() {
         return;
     }
     --starts_left_;
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-        start_error_ = errno;
-        return;
-    }
-    FileDescriptor own_end{ends[0]};
-    const FileDescriptor its_end{ends[1]};
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], kSocket);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    // In a process group of its own: signals of the terminal go to the collector, and the reader ends with its socket.
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     const std::array<const char*, 3> arguments{kName, is_urgent_ ? kUrgent : nullptr, nullptr};
     pid_t pid = 0;
-    start_error_ = ::posix_spawn(&pid, program_.c_str(), &actions, &attributes,
-                                 const_cast<char* const*>(arguments.data()), environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
+    start_error_ = start_helper(program_, arguments.data(), false, pid, socket_);
     if (start_error_ == 0) {
         pid_ = pid;
-        socket_ = std::move(own_end);
     }
 }
 

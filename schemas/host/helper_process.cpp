@@ -1,5 +1,7 @@
-#include "schemas/host/descriptor_message.h"
+#include "schemas/host/helper_process.h"
 
+#include <fcntl.h>
+#include <spawn.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -7,6 +9,35 @@
 #include <cstring>
 
 namespace perfleet {
+
+int start_helper(const std::string& program, const char* const* arguments, bool has_errors, pid_t& pid,
+                 FileDescriptor& socket) {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+        return errno;
+    }
+    FileDescriptor own_end{ends[0]};
+    const FileDescriptor its_end{ends[1]};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (!has_errors) {
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    }
+    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    const int error =
+        ::posix_spawn(&pid, program.c_str(), &actions, &attributes, const_cast<char* const*>(arguments), environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error == 0) {
+        socket = std::move(own_end);
+    }
+    return error;
+}
 
 bool send_message(int socket, std::span<const std::byte> message, int fd) {
     iovec part{const_cast<std::byte*>(message.data()), message.size()};
