@@ -482,7 +482,7 @@ def check_push_process(gateway):
         process.signal(signal.SIGKILL)
         check(push("idle") == 200 and gateway.total("idle") == 7, "it is started again")
         kill_after("unread", lambda: process.signal(signal.SIGSTOP), lambda: None)
-        # Read, and sent to the process that stores, which doesn't acknowledge.
+        # Read, and waiting for the process that stores.
         kill_after("unacknowledged", lambda: gateway.process.send_signal(signal.SIGSTOP), lambda: gateway.process.send_signal(signal.SIGCONT))
         expected = gateway.total("otlp-host")
         for number, delay in enumerate((0, 0.01, 0.03, 0.06, 0.1, 0.2, 0.4)):
@@ -512,12 +512,25 @@ def check_memory(bin_dir, folder):
         large = b"".join(b"main;f%d;g%d;h%d 1\n" % (i, i, i) for i in range(900_000))
         check(small("before") == 200, "a small push")
         with Queries(gateway):
-            status, headers, reply = gateway.post("/ingest", large, {}, name="shop.cpu{hostname=large}")
+            # The first time another push might have left too little.
+            status, reply = gateway.post_until_stored("/ingest", large, headers={}, name="shop.cpu{hostname=large}")
             check(status == 413 and b"--http-push-memory" in reply, f"a push without enough memory: {status} {reply}")
             check(small("after") == 200 and gateway.total("after") == 5, "a push after one without enough memory")
+            # Each fits, but not all at once.
+            stacks = [b"".join(b"main;f%d;g%d;h%d 1\n" % (n, i % 400, i // 400) for i in range(150_000)) for n in range(4)]
+            replies = []
+            clients = [threading.Thread(target=lambda body=body: replies.append(gateway.post_until_stored(
+                "/ingest", body, headers={}, name="shop.cpu{hostname=together}"))) for body in stacks]
+            for client in clients:
+                client.start()
+            for client in clients:
+                client.join()
+            check([status for status, _ in replies] == [200] * 4, f"pushes that need too much together: {replies}")
+        check(gateway.total("together") == 600_000, f"stored once: {gateway.total('together')}")
         process.check_same_parent()
         check("large" not in {row[2] for row in gateway.table("sessions")["rows"]}, "nothing of it is stored")
         # Without its parent it ends, too.
+        check(small("again") == 200, "another small push")
         pids = process.pids()
         os.kill(process.parent, signal.SIGKILL)
         gateway.wait_for_queries()

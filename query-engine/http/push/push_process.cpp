@@ -1,5 +1,6 @@
 #include "query-engine/http/push/push_process.h"
 
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -28,6 +29,7 @@ namespace {
 constexpr const char* kName = "perfleet-push";  // argv[0], at most as long as a thread's name
 constexpr int kSocket = STDIN_FILENO;
 constexpr int kNoMemoryStatus = 77;
+constexpr int kMappedSizeBytesMin = 1 << 20;  // larger arrays leave no holes in the heap
 constexpr std::uint64_t kNsPerS = 1'000'000'000;
 
 constexpr std::size_t kTextsMax = 16'384;  // of a message; headers have HttpServer::kHeaderSizeBytesMax
@@ -205,6 +207,7 @@ struct PushProcess::Run {
     FileDescriptor control;
     std::uint64_t started_ns = 0;
     std::size_t push_count = 0;  // that it reads
+    bool is_fresh = true;        // it has read none to the end
     bool has_ended = false;
     bool was_one_too_large = false;
 };
@@ -276,8 +279,9 @@ void PushProcess::end(Run& run) {
     while (::waitpid(run.pid, &status, 0) < 0 && errno == EINTR) {
     }
     const bool lacked_memory = WIFEXITED(status) && WEXITSTATUS(status) == kNoMemoryStatus;
-    run.was_one_too_large = lacked_memory && run.push_count == 1;
+    run.was_one_too_large = lacked_memory && run.push_count == 1 && run.is_fresh;
     const std::uint64_t now_ns = monotonic_now_ns();
+    alone_until_ns_ = lacked_memory ? now_ns + kAloneNs : alone_until_ns_.load();
     pause_ns_ = now_ns - run.started_ns > kRestartAfterNsMax
                     ? 0
                     : std::clamp(2 * pause_ns_, kRestartAfterNsMin, kRestartAfterNsMax);
@@ -322,6 +326,10 @@ std::optional<HttpResponse> PushProcess::ask(int socket, const HttpRequest& requ
 }
 
 HttpResponse PushProcess::answer(const HttpRequest& request) {
+    std::unique_lock alone{alone_, std::defer_lock};
+    if (monotonic_now_ns() < alone_until_ns_) {
+        alone.lock();
+    }
     std::shared_ptr<Run> run;
     FileDescriptor socket;
     {
@@ -342,6 +350,7 @@ HttpResponse PushProcess::answer(const HttpRequest& request) {
                                     "reading it takes more than the memory for it (--http-push-memory): send less\n"}
                      : retry_answer("the process that read it has ended", pause_ns_);
     }
+    run->is_fresh = false;
     --run->push_count;
     return *std::move(answer);
 }
@@ -356,6 +365,7 @@ void serve_pushes(std::size_t memory_size_bytes_max, const ReadPush& read, const
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers reserve terabytes
     limit(RLIMIT_DATA, memory_size_bytes_max);
 #endif
+    ::mallopt(M_MMAP_THRESHOLD, kMappedSizeBytesMin);
     std::set_new_handler([] { std::_Exit(kNoMemoryStatus); });
     const auto serve = [&] {
         while (true) {
@@ -365,6 +375,7 @@ void serve_pushes(std::size_t memory_size_bytes_max, const ReadPush& read, const
                 std::_Exit(0);  // the other process has ended
             }
             serve_push(socket.get(), read, counts);
+            ::malloc_trim(0);
         }
     };
     std::vector<std::thread> others;

@@ -1,6 +1,6 @@
 // Reads what clients push in a process of its own, so that a body that crashes or stalls its reader, or needs much
-// memory, hurts no query. Clients whose pushes are read when it ends get 503 with Retry-After; one that alone needed
-// more than its memory gets 413.
+// memory, hurts no query. Clients whose pushes are read when it ends get 503 with Retry-After. If it lacked memory,
+// pushes are read one by one for kAloneNs. A push that lacks memory alone, as the first one of a process, gets 413.
 //
 // The process is this program again. It begins with the first push, and ends with this one. If it ends earlier, the
 // next push starts it again: at once, but after short runs with pauses that double.
@@ -17,6 +17,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -44,7 +45,8 @@ using LoadParts = std::function<Result<StoredParts>(UtcNs since)>;
 class PushProcess : NonCopyable {
 public:
     static constexpr std::uint64_t kAnswerNsMax = 120'000'000'000;  // then the process is killed
-    static constexpr unsigned kLoadsMax = 4;                        // of one push
+    static constexpr std::uint64_t kAloneNs = 60'000'000'000;
+    static constexpr unsigned kLoadsMax = 4;  // of one push
     static constexpr std::uint64_t kRestartAfterNsMin = 100'000'000;
     static constexpr std::uint64_t kRestartAfterNsMax = 10'000'000'000;
 
@@ -73,6 +75,8 @@ private:
     [[nodiscard]] std::optional<HttpResponse> ask(int socket, const HttpRequest& request);
 
     Options options_;
+    std::mutex alone_;  // held by pushes that are read one by one; before mutex_
+    std::atomic<std::uint64_t> alone_until_ns_ = 0;
     mutable std::mutex mutex_;
     std::shared_ptr<Run> run_;  // null: none
     PushCounts counts_;
