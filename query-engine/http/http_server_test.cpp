@@ -344,7 +344,7 @@ protected:
         return head += client.read_until(body);
     }
 
-    std::string path_ = testing::TempDir() + "http_server_tokens";
+    std::string path_ = testing::TempDir() + "http_server_tokens." + std::to_string(::getpid());
 };
 
 TEST_F(HttpServerTokensTest, RolesAreTheTokens) {
