@@ -1,4 +1,5 @@
-"""The page of figures from the raw runs: medians, ratios of medians, and intervals by the bootstrap over runs."""
+"""The section of figures from the raw runs: medians, ratios of medians, and intervals by the bootstrap over runs."""
+import os
 import random
 import statistics
 
@@ -46,10 +47,16 @@ def table(runs, names):
     return "\n".join(lines + [row_of(name, runs[name]) for name in names if name in runs])
 
 
-def render(template, bench):
-    """The page's text; `template` has a line `@table PREFIX…` in the place of each table, and {date} and the like."""
+HERE = os.path.dirname(os.path.abspath(__file__))
+BEGIN, END = "<!-- from here on by tools/bench -->\n", "<!-- to here by tools/bench -->\n"
+
+
+def render(bench):
+    """The section's text. page.in has a line `@table PREFIX…` in the place of each table, and {date} and the like."""
+    with open(os.path.join(HERE, "page.in"), encoding="utf-8") as template:
+        template_lines = template.read().splitlines()
     lines = []
-    for line in template.splitlines():
+    for line in template_lines:
         if line.startswith("@table "):
             prefixes = tuple(line.split()[1:])
             line = table(bench["runs"], [name for name in FIGURES if name.startswith(prefixes)])
@@ -58,3 +65,12 @@ def render(template, bench):
     for key in ("date", "commit", "machine", "rounds", "seconds", "load_average"):
         text = text.replace("{" + key + "}", str(bench[key]))
     return text
+
+
+def section_of(text):
+    """(before, the section, after) of a page's text; the section stands between the lines BEGIN and END."""
+    before, begin, rest = text.partition(BEGIN)
+    section, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError("the page has no section of tools/bench: " + BEGIN.strip())
+    return before + begin, section, end + after

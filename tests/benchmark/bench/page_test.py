@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The page of figures equals the raw runs, and its statistics are right."""
+import json
 import os
 import sys
 import unittest
@@ -36,12 +37,17 @@ class Page(unittest.TestCase):
         run = {"ours": [2.0, 2.0], "peer": [1.0, 1.0]}
         bench = {"date": "2026-01-02", "commit": "abc", "machine": "one", "rounds": 2, "seconds": 1, "load_average": "0.1",
                  "runs": {name: run if figure.peer else {"ours": [2.0]} for name, figure in FIGURES.items()}}
-        with open(os.path.join(HERE, "page.in"), encoding="utf-8") as template:
-            text = page.render(template.read(), bench)
+        text = page.render(bench)
         self.assertNotIn("@table", text)
-        self.assertIn("Measured 2026-01-02 on one, commit abc", text)
+        self.assertIn("Measured 2026-01-02 on one,\ncommit abc", text)
         for figure in FIGURES.values():
             self.assertIn(f"| {figure.what} | **2", text)
+
+    def test_in_the_documents_is_of_the_raw_runs(self):
+        docs = os.path.join(HERE, *[os.pardir] * 3, "docs")
+        with open(os.path.join(docs, "bench.json"), encoding="utf-8") as runs, \
+                open(os.path.join(docs, "benchmarks.md"), encoding="utf-8") as text:
+            self.assertEqual(page.section_of(text.read())[1], page.render(json.load(runs)))
 
 
 if __name__ == "__main__":
