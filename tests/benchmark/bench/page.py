@@ -72,5 +72,5 @@ def section_of(text):
     before, begin, rest = text.partition(BEGIN)
     section, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError("the page has no section of tools/bench: " + BEGIN.strip())
+        raise ValueError("no section begins with the line " + BEGIN.strip())
     return before + begin, section, end + after
