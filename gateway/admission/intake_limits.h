@@ -64,8 +64,8 @@ inline constexpr std::uint32_t kStrikesMax = 4 * limits::kSendWindowBatches;
 inline constexpr std::size_t kStrikesSizeBytesMax = 64U << 20;
 inline constexpr std::uint32_t kPeersWatchedMax = 65'536;
 // A collector repeats its Hello once per acknowledgement interval at most, or when it is asked to. If a peer with a
-// Welcome sends more Hellos than this, less what decays, the gateway decodes them but doesn't answer. A byte of a
-// repeated Hello is as dear as several of a batch.
+// Welcome sends more Hellos than this, less what decays, the gateway decodes them but doesn't answer. Each byte of
+// a repeated Hello counts kHelloBytesFactor times towards kStrikesSizeBytesMax, because decoding it takes longer.
 inline constexpr std::uint32_t kHellosRepeatedMax = 8;
 inline constexpr std::size_t kHelloBytesFactor = 16;
 static_assert(kHellosRepeatedMax < kStrikesMax);

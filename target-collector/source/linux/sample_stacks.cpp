@@ -269,11 +269,14 @@ void SampleStacks::note_mapped(std::uint32_t pid, ImageIndex image) {
 
 void SampleStacks::note_exec(std::uint32_t pid) {
     Process* const process = parts_.processes.find(pid);
-    if (process != nullptr && process->is_unwound_in_kernel) {
-        parts_.kernel_unwinder->forget_process(pid);
-        process->is_unwound_in_kernel = false;
-        process->unwound_by_files = 0;
+    if (process == nullptr) {
+        return;
     }
+    if (process->is_unwound_in_kernel) {
+        parts_.kernel_unwinder->forget_process(pid);
+    }
+    process->is_unwound_in_kernel = false;
+    process->unwound_by_files = 0;
 }
 
 void SampleStacks::publish_files(const Process& process) {
@@ -295,7 +298,8 @@ void SampleStacks::publish_changed(std::uint64_t time) {
     changed_pids_.erase(std::unique(changed_pids_.begin(), changed_pids_.end()), changed_pids_.end());
     for (const std::uint32_t pid : changed_pids_) {
         Process* const process = parts_.processes.find(pid);
-        if (process != nullptr && process->exited_at == 0) {
+        // One that has executed another program since it was noted is published when it is wanted again.
+        if (process != nullptr && process->exited_at == 0 && process->is_unwound_in_kernel) {
             process->python_runtime = python_.runtime_of(*process);
             parts_.kernel_unwinder->publish(*process);
             publish_files(*process);

@@ -37,14 +37,14 @@ public:
     [[nodiscard]] virtual Result<Done> set_output(std::uint32_t ordinal, std::uint32_t cpu, int event_fd) = 0;
 
     // Replaces the published mappings of this process. If its program's code starts at another address than published,
-    // it has executed another program and isn't unwound.
+    // it has executed another program, and counts as not published.
     virtual void publish(const Process& process) = 0;
     // Samples of processes that aren't published are unwound, too, while they go through code of such files only. The
     // file must have been the image's. Ignored if its time of modification or generation is unknown.
     virtual void publish_file(ImageIndex image, const MappedFile& file) = 0;
     virtual void forget_process(std::uint32_t pid) = 0;
 
-    // Images get new numbers from now on: drops all processes and tables.
+    // Images get new numbers from now on: drops all processes, files and tables.
     virtual void forget_all() = 0;
 
     // To be called about once a second; ages the use of tables.
