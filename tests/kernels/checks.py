@@ -186,7 +186,7 @@ def python_functions(guest):
 
 @kernel_check
 def short_processes(guest):
-    """They are unwound by the files that they map, which are known after the first of them."""
+    """They are unwound without copies, as their files are known after the first process."""
     guest.run("head -c 30000 input > little; perfleet record -q --data short -F 999 -g -- "
               "sh -c 'for i in $(seq 300); do gzip -9 < little > /dev/null; done'")
     losses = json.loads(guest.run("perfleet losses --data short --format json")[0])
