@@ -116,9 +116,9 @@ static __always_inline int read_modified(const struct inode* inode, __u64* modif
     return 1;
 }
 
-/* The overlay's inode of a file that a process has mapped through an overlay; 0: there is none. The kernel maps the file
- * beneath, and since Linux 6.17 it reports the overlay's inode in /proc and in records. The bits of the mode don't prove
- * that there is an overlay: an inode that was read wrongly isn't in `files`.
+/* The overlay's inode of a file that a process has mapped through an overlay; 0: there is none. The kernel maps the
+ * file beneath, and since Linux 6.17 it reports the overlay's inode in /proc and in records. The bits of the mode don't
+ * prove that there is an overlay: an inode that was read wrongly isn't in `files`.
  */
 static __always_inline __u64 shown_inode_of(const struct file* file) {
     const struct backing_file* const beneath = (const void*)file;
